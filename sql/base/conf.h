@@ -1,0 +1,76 @@
+/* conf.h - the configuration: one file of "key = value" lines, every key
+ * overridable by an environment variable (ASIDE_ and the key in capitals, dots
+ * as underscores: model.url is ASIDE_MODEL_URL).
+ *
+ * One table in conf.c lists each key with its type, default and range, and
+ * docs/configuration.md is checked against it. An unknown or malformed key
+ * stops the start, with file, line and what was expected.
+ */
+#ifndef ASIDE_BASE_CONF_H
+#define ASIDE_BASE_CONF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sql/base/rc.h"
+
+enum conf_auth { CONF_AUTH_NONE = 0, CONF_AUTH_PROXY };
+
+/* What one depth of research may use. */
+struct conf_budget {
+    int64_t requests;   /* model requests, the closeout included */
+    int64_t tool_calls; /* tool calls */
+    int64_t seconds;    /* of work: waiting for the user does not count */
+    int64_t tokens;     /* input and output together */
+};
+
+struct conf {
+    const char *data;   /* data: directory of the database. "./var/data" */
+    const char *prefix; /* prefix: URL path before /api, "" or "/aside" */
+    enum conf_auth auth;
+    const char *hosts; /* hosts: extra Host names for auth = none, by spaces */
+    int64_t log_level; /* log.level: debug, info, warn, error */
+
+    const char *model_url; /* model.url: up to and without /chat/completions */
+    const char *model_key; /* model.key: sent as bearer token if not empty */
+    const char *model_name;
+    int64_t model_max_concurrent;     /* requests at once. 4 */
+    int64_t model_context_tokens;     /* 32768 */
+    int64_t model_max_output_tokens;  /* 4096 */
+    int64_t model_connect_timeout_ms; /* 10000 */
+    int64_t model_first_byte_timeout_ms; /* 60000 */
+    int64_t model_silence_timeout_ms;    /* 60000, between two bytes */
+    int64_t model_total_timeout_ms;      /* 600000, one whole request */
+
+    int64_t short_limit;      /* short.limit: slots per account. 3 */
+    int64_t background_limit; /* background.limit. 1 */
+
+    struct conf_budget normal; /* budget.normal.requests ... */
+    struct conf_budget deep;   /* budget.deep.requests ... */
+
+    const char *library; /* library: folders, separated by ':' */
+
+    int64_t busy_timeout_ms;  /* db.busy_timeout_ms: bounded lock wait. 2000 */
+    int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
+    int64_t poll_max_parked;  /* poll.max_parked: held polls a responder. 8000 */
+
+    int64_t offline_words_per_second; /* pace of the offline model. 40 */
+};
+
+/* Read defaults, then file (NULL: none), then the environment. The texts
+ * belong to *out until conf_free. RC_INVALID: one line to err (err_len bytes)
+ * that says where, what was found and what was expected. */
+enum rc conf_load(const char *file, struct conf *out, char *err,
+                  size_t err_len) RC_MUST_CHECK;
+void conf_free(struct conf *);
+
+/* One configuration key as documentation and tests see it. */
+struct conf_key {
+    const char *name;
+    const char *fallback; /* as it would stand in the file */
+    const char *help;     /* one line */
+};
+/* The i-th key, or NULL after the last. */
+const struct conf_key *conf_key_at(size_t i);
+
+#endif

@@ -1,0 +1,25 @@
+/* utf8.h - the few facts about UTF-8 (RFC 3629) that Aside needs. */
+#ifndef ASIDE_BASE_UTF8_H
+#define ASIDE_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* True if s[0..len) is well-formed UTF-8: no overlong form, no surrogate,
+ * nothing above U+10FFFF. A NUL byte is well-formed. */
+bool utf8_valid(const char *s, size_t len);
+
+/* Length of the longest prefix of s[0..len) that does not end within a code
+ * point. Bytes that can never become valid count as complete. */
+size_t utf8_complete_len(const char *s, size_t len);
+
+/* Length in bytes of the longest prefix of s[0..len) of at most max_bytes
+ * bytes that does not split a code point. */
+size_t utf8_clip(const char *s, size_t len, size_t max_bytes);
+
+/* Copy s[0..len) to out, replacing every ill-formed sequence and NUL byte by
+ * U+FFFD. out must hold 3 * len + 1 bytes; the result is NUL-terminated. Returns
+ * its length. For text from providers and documents, which may be anything. */
+size_t utf8_repair(const char *s, size_t len, char *out);
+
+#endif

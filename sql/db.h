@@ -1,0 +1,125 @@
+/* db.h - SQLite behind a small door: open, migrate, statements, transactions.
+ *
+ * Only sql/*.c includes this header, and only db.c includes sqlite3.h. SQL
+ * text lives in query/*.sql and schema/*.sql, and reaches here as the
+ * generated table of statements (gen/stmt.h).
+ *
+ * A handle belongs to one thread. Text that is read is copied into the arena
+ * passed in; text that is bound must stay until db_end.
+ *
+ * Reading a statement:
+ *
+ *     struct dbq *q = db_use(db, STMT_RUN_GET);
+ *     db_bind_i64(q, ":id", id);
+ *     while (db_next(q)) {
+ *         row->state = db_i64(q, 0);
+ *         row->title = db_text(q, 1, arena);
+ *     }
+ *     return db_end(q);
+ *
+ * Binding, stepping and reading keep the first failure, which db_end returns;
+ * db_end also resets, so that no read transaction stays open by accident.
+ */
+#ifndef ASIDE_SQL_DB_H
+#define ASIDE_SQL_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gen/stmt.h"
+#include "sql/base/arena.h"
+#include "sql/base/rc.h"
+
+struct db;  /* a connection */
+struct dbq; /* a prepared statement in use */
+
+/* One migration, from schema/NNNN_name.sql. */
+struct db_migration {
+    const char *name;
+    const char *sql;
+};
+
+struct db_options {
+    const char *path;
+    const struct db_migration *migrations; /* applied in order; the count is */
+    size_t n_migrations;                   /* the schema's version */
+    int64_t busy_ms;                       /* bound of every wait for a lock */
+    bool read_only; /* no migration; db_tx asserts */
+};
+
+/* Open, set the pragmas (WAL, synchronous=FULL, foreign keys, temporary
+ * tables in memory, no double-quoted strings) and migrate.
+ * RC_NEWER: the file was written by a newer Aside. RC_NOT_FOUND: read_only and
+ * no file, or a file without schema. */
+enum rc db_open(const struct db_options *, struct db **out) RC_MUST_CHECK;
+void db_close(struct db *); /* NULL is allowed; asserts that nothing is in use */
+
+/* The one door for writing: BEGIN IMMEDIATE, fn, COMMIT. Anything but RC_OK
+ * from fn, or a failing COMMIT, rolls back and is returned; RC_BUSY is tried
+ * again as a whole, with short random naps, until busy_ms have passed. fn must
+ * be repeatable and touch only the database and what it overwrites anyway. */
+typedef enum rc db_fn(struct db *, void *arg);
+enum rc db_tx(struct db *, db_fn *, void *arg) RC_MUST_CHECK;
+
+/* One consistent view over several statements, for store_read_* alone. Writing
+ * statements assert until db_end_read. */
+enum rc db_begin_read(struct db *) RC_MUST_CHECK;
+void db_end_read(struct db *);
+
+/* The pieces of a group commit, for store_batch_* alone: begin waits for the
+ * lock as db_tx does; a savepoint undoes one member without the others. */
+enum rc db_begin(struct db *, int64_t busy_ms) RC_MUST_CHECK;
+enum rc db_commit(struct db *) RC_MUST_CHECK;
+void db_rollback(struct db *);
+enum rc db_savepoint(struct db *) RC_MUST_CHECK;
+enum rc db_release(struct db *) RC_MUST_CHECK;
+/* Back to the savepoint. RC_DB: the whole transaction is gone already. */
+enum rc db_rollback_to(struct db *) RC_MUST_CHECK;
+bool db_in_tx(const struct db *); /* a write transaction is open */
+
+/* The prepared statement, reset and unbound. Asserts that it is not in use,
+ * and that a writing statement stands inside a write transaction. A failure
+ * to prepare is kept and comes from db_end. */
+struct dbq *db_use(struct db *, enum stmt_id);
+
+/* By name, with the colon. An unknown name is a bug and asserts. */
+void db_bind_i64(struct dbq *, const char *name, int64_t);
+void db_bind_text(struct dbq *, const char *name, const char *); /* NULL: null */
+void db_bind_textn(struct dbq *, const char *name, const char *, size_t len);
+void db_bind_blob(struct dbq *, const char *name, const void *, size_t len);
+void db_bind_null(struct dbq *, const char *name);
+/* 0 binds null: for references that may be unset. */
+void db_bind_i64_or_null(struct dbq *, const char *name, int64_t);
+
+bool db_next(struct dbq *); /* a row stands; false at the end or on failure */
+enum rc db_end(struct dbq *) RC_MUST_CHECK;
+
+/* Columns of the standing row, counted from 0. NULL where a value is expected
+ * is kept as RC_DB; the _or variants accept it. Text is never NULL then. */
+int64_t db_i64(struct dbq *, int col);
+int64_t db_i64_or(struct dbq *, int col, int64_t fallback);
+double db_real(struct dbq *, int col);
+const char *db_text(struct dbq *, int col, struct arena *);
+const char *db_text_or(struct dbq *, int col, struct arena *,
+                       const char *fallback);
+/* Bytes of a text or blob column; *len set. */
+const void *db_blob(struct dbq *, int col, struct arena *, size_t *len);
+
+/* Run a statement that returns no row. */
+enum rc db_run(struct dbq *) RC_MUST_CHECK;
+/* The same, RC_CONFLICT unless it changed exactly one row. */
+enum rc db_run_one(struct dbq *) RC_MUST_CHECK;
+int64_t db_last_id(struct db *); /* row id of the last INSERT */
+/* One integer; RC_NOT_FOUND without a row. The statement is ended. */
+enum rc db_one_i64(struct dbq *, int64_t *out) RC_MUST_CHECK;
+
+/* PRAGMA data_version: changes when another connection has committed. */
+enum rc db_data_version(struct db *, int64_t *out) RC_MUST_CHECK;
+
+/* For the test that guards the catalogue: prepare statement id and compare it
+ * with its header; a line about the first fault into err. */
+enum rc db_check_statement(struct db *, enum stmt_id, char *err,
+                           size_t err_len) RC_MUST_CHECK;
+
+#endif
