@@ -1,0 +1,25 @@
+/* check_main.c - runs every suite; Check's closing line comes last.
+ * CK_FORK=no runs them in one process, for a debugger or valgrind. */
+#include <stdlib.h>
+
+#include "tests/support/suites.h"
+
+typedef Suite *suite_fn(void);
+
+static suite_fn *const SUITES[] = {
+    NULL,
+};
+
+int main(void)
+{
+    SRunner *runner = srunner_create(NULL);
+    int failed;
+
+    for (size_t i = 0; SUITES[i] != NULL; i++) {
+        srunner_add_suite(runner, SUITES[i]());
+    }
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
