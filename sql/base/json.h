@@ -3,7 +3,7 @@
  * Reading: cJSON 1.7 accepts invalid UTF-8, duplicate members, "\u0000" and
  * trailing garbage, so json_parse checks the bytes first and the tree after.
  * Members are read by typed functions; a missing member and one of another
- * type are told apart by the caller asking json_has.
+ * type are told apart by the caller asking json_get.
  *
  * Writing: a buf and a small stack of open scopes. Commas are placed by the
  * writer; a value where a key is due, or scopes closed in the wrong order, is

@@ -1,0 +1,117 @@
+#include "sql/base/utf8.h"
+
+#include <string.h>
+
+enum kind {
+    WELL_FORMED,
+    ILL_FORMED, /* no byte that follows can mend it */
+    CUT         /* a beginning, and the bytes end */
+};
+
+/* Bytes of the sequence that a first byte announces, 0 if none begins with it;
+ * the range of the second byte is where overlong forms, surrogates and values
+ * above U+10FFFF show (RFC 3629, section 4). */
+static size_t announced(unsigned char c, unsigned char *lo, unsigned char *hi)
+{
+    *lo = 0x80;
+    *hi = 0xbf;
+    if (c < 0x80) {
+        return 1;
+    }
+    if (c < 0xc2) {
+        return 0;
+    }
+    if (c < 0xe0) {
+        return 2;
+    }
+    if (c < 0xf0) {
+        *lo = c == 0xe0 ? 0xa0 : 0x80;
+        *hi = c == 0xed ? 0x9f : 0xbf;
+        return 3;
+    }
+    if (c < 0xf5) {
+        *lo = c == 0xf0 ? 0x90 : 0x80;
+        *hi = c == 0xf4 ? 0x8f : 0xbf;
+        return 4;
+    }
+    return 0;
+}
+
+/* What stands at s, len > 0; *n is its length (of the longest part that could
+ * have begun a sequence, if it is ill-formed). */
+static enum kind sequence_at(const char *s, size_t len, size_t *n)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    unsigned char lo, hi;
+    size_t want = announced(u[0], &lo, &hi);
+
+    *n = 1;
+    if (want == 0) {
+        return ILL_FORMED;
+    }
+    while (*n < want) {
+        if (*n == len) {
+            return CUT;
+        }
+        if (u[*n] < lo || u[*n] > hi) {
+            return ILL_FORMED;
+        }
+        lo = 0x80;
+        hi = 0xbf;
+        (*n)++;
+    }
+    return WELL_FORMED;
+}
+
+bool utf8_valid(const char *s, size_t len)
+{
+    size_t n;
+
+    for (size_t i = 0; i < len; i += n) {
+        if (sequence_at(s + i, len - i, &n) != WELL_FORMED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t utf8_complete_len(const char *s, size_t len)
+{
+    size_t n;
+
+    /* A cut sequence has at most three bytes and starts at the last byte that
+     * is no continuation. */
+    for (size_t back = 1; back <= 3 && back <= len; back++) {
+        if (((unsigned char)s[len - back] & 0xc0) == 0x80) {
+            continue;
+        }
+        if (sequence_at(s + len - back, back, &n) == CUT) {
+            return len - back;
+        }
+        break;
+    }
+    return len;
+}
+
+size_t utf8_clip(const char *s, size_t len, size_t max_bytes)
+{
+    return len <= max_bytes ? len : utf8_complete_len(s, max_bytes);
+}
+
+size_t utf8_repair(const char *s, size_t len, char *out)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    size_t n, used = 0;
+
+    for (size_t i = 0; i < len; i += n) {
+        if (sequence_at(s + i, len - i, &n) == WELL_FORMED && s[i] != '\0') {
+            memcpy(out + used, s + i, n);
+            used += n;
+        } else {
+            memcpy(out + used, replacement, 3);
+            used += 3;
+        }
+    }
+    out[used] = '\0';
+    return used;
+}
