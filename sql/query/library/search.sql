@@ -1,0 +1,64 @@
+-- What the runtime asks of the library.
+
+-- stmt: LIBRARY_SEARCH read scan params=2 cols=4
+-- The best passages for a query, best first. The weights are those of title,
+-- heading and text; bm25 is smaller for the better one.
+SELECT f.rowid, p.document_id, p.text_hash, f.score
+  FROM (SELECT rowid, bm25(passage_fts, 2.0, 3.0, 1.0) AS score
+          FROM passage_fts
+         WHERE passage_fts MATCH :query
+         ORDER BY score
+         LIMIT :limit) AS f
+  JOIN passage AS p ON p.seq = f.rowid
+ ORDER BY f.score, f.rowid;
+
+-- stmt: LIBRARY_TERM_COUNT read scan params=2 cols=1
+-- How many passages hold a term; counting ends at the limit.
+SELECT count(*)
+  FROM (SELECT 1
+          FROM passage_fts
+         WHERE passage_fts MATCH :query
+         LIMIT :limit);
+
+-- stmt: LIBRARY_PASSAGE_GET read params=1 cols=6
+SELECT p.id, p.n, d.title, d.path, p.heading, p.text
+  FROM passage AS p
+  JOIN document AS d ON d.id = p.document_id
+ WHERE p.seq = :seq;
+
+-- stmt: LIBRARY_PASSAGE_FIND read params=1 cols=2
+SELECT document_id, n
+  FROM passage
+ WHERE id = :id;
+
+-- stmt: LIBRARY_DOCUMENT_BY_NAME read params=1 cols=2
+-- Documents whose path ends in this name.
+SELECT id, path
+  FROM document
+ WHERE name = :name
+ LIMIT 1000;
+
+-- stmt: LIBRARY_DOCUMENT_GET read params=1 cols=3
+SELECT d.title, d.path,
+       (SELECT count(*) FROM passage AS p WHERE p.document_id = d.id)
+  FROM document AS d
+ WHERE d.id = :id;
+
+-- stmt: LIBRARY_PASSAGE_FROM read params=3 cols=4
+-- The passages of a document in order, from one on.
+SELECT id, n, heading, text
+  FROM passage
+ WHERE document_id = :document_id AND n >= :from
+ ORDER BY n
+ LIMIT :limit;
+
+-- stmt: LIBRARY_SCANNED_GET read params=0 cols=1
+SELECT scanned_ms
+  FROM state
+ WHERE id = 1;
+
+-- stmt: LIBRARY_STATS read scan params=0 cols=4
+SELECT (SELECT count(*) FROM document WHERE error = ''),
+       (SELECT count(*) FROM document WHERE error <> ''),
+       (SELECT count(*) FROM passage),
+       (SELECT scanned_ms FROM state WHERE id = 1);
