@@ -45,7 +45,7 @@ struct db_options {
     const struct db_migration *migrations; /* applied in order; the count is */
     size_t n_migrations;                   /* the schema's version */
     int64_t busy_ms;                       /* bound of every wait for a lock */
-    bool read_only; /* no migration; db_tx asserts */
+    bool read_only;                        /* no migration; db_tx asserts */
 };
 
 /* Open, set the pragmas (WAL, synchronous=FULL, foreign keys, temporary
@@ -53,7 +53,8 @@ struct db_options {
  * RC_NEWER: the file was written by a newer Aside. RC_NOT_FOUND: read_only and
  * no file, or a file without schema. */
 enum rc db_open(const struct db_options *, struct db **out) RC_MUST_CHECK;
-void db_close(struct db *); /* NULL is allowed; asserts that nothing is in use */
+void db_close(
+    struct db *); /* NULL is allowed; asserts that nothing is in use */
 
 /* The one door for writing: BEGIN IMMEDIATE, fn, COMMIT. Anything but RC_OK
  * from fn, or a failing COMMIT, rolls back and is returned; RC_BUSY is tried
@@ -85,7 +86,8 @@ struct dbq *db_use(struct db *, enum stmt_id);
 
 /* By name, with the colon. An unknown name is a bug and asserts. */
 void db_bind_i64(struct dbq *, const char *name, int64_t);
-void db_bind_text(struct dbq *, const char *name, const char *); /* NULL: null */
+void db_bind_text(struct dbq *, const char *name,
+                  const char *); /* NULL: null */
 void db_bind_textn(struct dbq *, const char *name, const char *, size_t len);
 void db_bind_blob(struct dbq *, const char *name, const void *, size_t len);
 void db_bind_null(struct dbq *, const char *name);

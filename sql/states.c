@@ -10,7 +10,10 @@ struct words {
     int n;
 };
 
-#define WORDS(list) {(list), (int)(sizeof(list) / sizeof((list)[0]))}
+#define WORDS(list)                                                            \
+    {                                                                          \
+        (list), (int)(sizeof(list) / sizeof((list)[0]))                        \
+    }
 
 static const char *const RUN_KIND[RUN_KIND__MAX] = {
     [RUN_SHORT] = "short",
@@ -26,9 +29,9 @@ static const char *const MISSING[MISSING_INFO__MAX] = {
     [MISSING_FAIL] = "fail",
 };
 static const char *const RUN_STATE[RUN_STATE__MAX] = {
-    [RUN_RUNNING] = "running",       [RUN_AWAITING_INPUT] = "awaiting_input",
-    [RUN_COMPLETED] = "completed",   [RUN_INCOMPLETE] = "incomplete",
-    [RUN_FAILED] = "failed",         [RUN_STOPPED] = "stopped",
+    [RUN_RUNNING] = "running",     [RUN_AWAITING_INPUT] = "awaiting_input",
+    [RUN_COMPLETED] = "completed", [RUN_INCOMPLETE] = "incomplete",
+    [RUN_FAILED] = "failed",       [RUN_STOPPED] = "stopped",
 };
 static const char *const RUN_PHASE[RUN_PHASE__MAX] = {
     [PHASE_ENTRY] = "entry",
@@ -90,8 +93,8 @@ static const char *const EFFECT_STATE[EFFECT_STATE__MAX] = {
     [EFFECT_UNKNOWN] = "unknown",
 };
 static const char *const EFFECT_CAUSE[EFFECT_CAUSE__MAX] = {
-    [CAUSE_NONE] = NULL,         [CAUSE_ADJUSTMENT] = "adjustment",
-    [CAUSE_REPLY] = "reply",     [CAUSE_STOP] = "stop",
+    [CAUSE_NONE] = NULL,           [CAUSE_ADJUSTMENT] = "adjustment",
+    [CAUSE_REPLY] = "reply",       [CAUSE_STOP] = "stop",
     [CAUSE_DEADLINE] = "deadline", [CAUSE_SHUTDOWN] = "shutdown",
 };
 static const char *const COVERAGE[COVERAGE_STATUS__MAX] = {
@@ -152,8 +155,9 @@ enum rc states_value(enum states_list list, const char *word, int *value)
     const struct words *w = &LISTS[list];
 
     for (int i = 0; i < w->n; i++) {
-        if (word == NULL ? w->word[i] == NULL
-                         : w->word[i] != NULL && strcmp(word, w->word[i]) == 0) {
+        if (word == NULL
+                ? w->word[i] == NULL
+                : w->word[i] != NULL && strcmp(word, w->word[i]) == 0) {
             *value = i;
             return RC_OK;
         }
@@ -169,14 +173,13 @@ static const bool RUN_MOVES[RUN_STATE__MAX][RUN_STATE__MAX] = {
                      [RUN_INCOMPLETE] = true,
                      [RUN_FAILED] = true,
                      [RUN_STOPPED] = true},
-    [RUN_AWAITING_INPUT] = {[RUN_RUNNING] = true,
-                            [RUN_FAILED] = true,
-                            [RUN_STOPPED] = true},
+    [RUN_AWAITING_INPUT] =
+        {[RUN_RUNNING] = true, [RUN_FAILED] = true, [RUN_STOPPED] = true},
 };
 
 static const bool HANDOFF_MOVES[HANDOFF_STATE__MAX][HANDOFF_STATE__MAX] = {
-    [HANDOFF_RECEIVED] = {[HANDOFF_HANDED] = true,
-                          [HANDOFF_NOT_APPLIED] = true},
+    [HANDOFF_RECEIVED] =
+        {[HANDOFF_HANDED] = true, [HANDOFF_NOT_APPLIED] = true},
 };
 
 static const bool EFFECT_MOVES[EFFECT_STATE__MAX][EFFECT_STATE__MAX] = {

@@ -15,8 +15,12 @@
 
 enum run_kind { RUN_SHORT = 0, RUN_RESEARCH, RUN_KIND__MAX };
 enum run_depth { DEPTH_NORMAL = 0, DEPTH_DEEP, RUN_DEPTH__MAX };
-enum missing_info { MISSING_ASK = 0, MISSING_ASSUME, MISSING_FAIL,
-                    MISSING_INFO__MAX };
+enum missing_info {
+    MISSING_ASK = 0,
+    MISSING_ASSUME,
+    MISSING_FAIL,
+    MISSING_INFO__MAX
+};
 
 enum run_state {
     RUN_RUNNING = 0,

@@ -16,6 +16,7 @@ enum rc {
     RC_INVALID,    /* input of the wrong form or value */
     RC_TOO_LARGE,  /* a buffer, arena or body limit was reached */
     RC_KEY_REUSED, /* an Idempotency-Key stands for another request */
+    RC_NOT_ELIGIBLE, /* the thing is not of the kind this can be done to */
     RC_NEWER,      /* the database is newer than this program */
     RC_FENCED,     /* another runtime owns the database now */
     RC_NOMEM,      /* the system has no memory left */

@@ -1,0 +1,166 @@
+/* store_effect.h - model requests and tool calls: whatever reaches outside.
+ *
+ * planned -> sent | skipped; sent -> done | interrupted | failed | unknown. The
+ * commit that says "sent" comes before the first byte leaves (R01).
+ */
+#ifndef ASIDE_SQL_STORE_EFFECT_H
+#define ASIDE_SQL_STORE_EFFECT_H
+
+#include "sql/base/buf.h"
+#include "sql/store_run.h"
+
+struct usage {
+    bool known;
+    int64_t input_tokens;  /* with known */
+    int64_t output_tokens; /* with known */
+    int64_t estimate;      /* conservative, without known */
+};
+
+struct request {
+    int64_t id;
+    int64_t run_id;
+    enum request_purpose purpose;
+    enum effect_state state;
+    enum effect_cause cause;
+    int64_t attempt;
+    int64_t segment_id;
+    int64_t body_bytes;
+    int64_t input_estimate; /* tokens */
+    int64_t not_before_ms;
+    const char *reply;  /* assistant item as JSON; NULL: none */
+    const char *finish; /* NULL: none */
+    const char *error;  /* NULL: none */
+    struct usage usage;
+    int64_t planned_ms;
+    int64_t sent_ms;  /* 0: not sent */
+    int64_t first_ms; /* 0: no chunk that carries a choice */
+    int64_t ended_ms; /* 0: not settled */
+};
+
+struct tool_call {
+    int64_t id;
+    int64_t run_id;
+    int64_t request_id;
+    int64_t n;
+    const char *call_id;
+    const char *name;
+    const char *arguments; /* JSON, as sent by the model */
+    enum effect_state state;
+    enum effect_cause cause;
+    const char *result;  /* told to the model; NULL: none yet */
+    const char *summary; /* told to the person */
+    const char *error;   /* NULL: none */
+    int64_t planned_ms;
+    int64_t started_ms;
+    int64_t ended_ms;
+};
+
+struct source {
+    int64_t id;
+    int64_t run_id;
+    int64_t tool_call_id;
+    int64_t n;
+    const char *passage; /* the tool's own id of the passage */
+    const char *title;
+    const char *location;
+    const char *heading;
+    const char *body;
+};
+
+struct note {
+    int64_t id;
+    const char *body;
+};
+
+/* --- reading ----------------------------------------------------------------
+ */
+
+/* account_id 0: of any account. */
+enum rc store_request_get(struct store *, int64_t account_id, int64_t id,
+                          struct arena *, struct request *) RC_MUST_CHECK;
+enum rc store_request_of_run(struct store *, int64_t run_id, struct arena *,
+                             struct request **, size_t *n) RC_MUST_CHECK;
+/* The newest of a Run; RC_NOT_FOUND if it has none. */
+enum rc store_request_last(struct store *, int64_t run_id, struct arena *,
+                           struct request *) RC_MUST_CHECK;
+/* The exact bytes of the request's body, appended to out (R13). RC_DB if they
+ * do not have the stored SHA-256. */
+enum rc store_request_input(struct store *, int64_t request_id,
+                            struct buf *out) RC_MUST_CHECK;
+
+enum rc store_tool_call_get(struct store *, int64_t account_id, int64_t id,
+                            struct arena *, struct tool_call *) RC_MUST_CHECK;
+enum rc store_tool_call_of_run(struct store *, int64_t run_id, struct arena *,
+                               struct tool_call **, size_t *n) RC_MUST_CHECK;
+enum rc store_tool_call_of_request(struct store *, int64_t request_id,
+                                   struct arena *, struct tool_call **,
+                                   size_t *n) RC_MUST_CHECK;
+enum rc store_source_get(struct store *, int64_t account_id, int64_t id,
+                         struct arena *, struct source *) RC_MUST_CHECK;
+enum rc store_source_of_run(struct store *, int64_t run_id, struct arena *,
+                            struct source **, size_t *n) RC_MUST_CHECK;
+enum rc store_note_of_run(struct store *, int64_t run_id, struct arena *,
+                          struct note **, size_t *n) RC_MUST_CHECK;
+
+/* --- writing, inside a transaction -------------------------------------------
+ */
+
+struct request_new {
+    enum request_purpose purpose;
+    int64_t attempt;
+    int64_t segment_id; /* last segment of the body */
+    const char *tail;
+    int64_t input_estimate;
+    int64_t not_before_ms;
+    int64_t now_ms;
+};
+/* Plan a model request; its input is fixed by this. */
+enum rc store_request_plan(struct store *, const struct run *,
+                           const struct request_new *,
+                           struct request *) RC_MUST_CHECK;
+
+/* planned -> sent, if the provider has a place (R20): max_concurrent places in
+ * all, of which research leaves one free where there are two or more. RC_FULL:
+ * no place. RC_CONFLICT: no longer planned. */
+enum rc store_request_send(struct store *, const struct run *, struct request *,
+                           int64_t max_concurrent,
+                           int64_t now_ms) RC_MUST_CHECK;
+/* How many requests are under way, over all accounts. */
+enum rc store_request_sent_count(struct store *, int64_t *) RC_MUST_CHECK;
+
+/* The first chunk that carries a choice has come. */
+enum rc store_request_first(struct store *, const struct run *,
+                            struct request *, int64_t now_ms) RC_MUST_CHECK;
+
+/* Settle: to skipped from planned, to the others from sent. What changes is
+ * read from *request: state, cause, reply, finish, usage, error. */
+enum rc store_request_settle(struct store *, const struct run *,
+                             struct request *, enum effect_state from,
+                             int64_t now_ms) RC_MUST_CHECK;
+
+/* Append a piece of a body. parent_id 0: a shared root, found again by its
+ * content; else a piece of run_id. *id: the segment. */
+enum rc store_segment_add(struct store *, int64_t run_id, int64_t parent_id,
+                          const char *body, size_t len,
+                          int64_t *id) RC_MUST_CHECK;
+/* Bytes of the chain that ends in this segment. */
+enum rc store_segment_bytes(struct store *, int64_t id,
+                            int64_t *bytes) RC_MUST_CHECK;
+
+/* Insert a planned call. call->id is set. */
+enum rc store_tool_call_plan(struct store *, const struct run *,
+                             struct tool_call *, int64_t now_ms) RC_MUST_CHECK;
+/* Move and write state, cause, result, summary, error. RC_CONFLICT: it was not
+ * in from. */
+enum rc store_tool_call_move(struct store *, const struct run *,
+                             struct tool_call *, enum effect_state from,
+                             int64_t now_ms) RC_MUST_CHECK;
+
+/* The passage as a source of the Run: n is its number, an old one if the Run
+ * has retrieved the passage before. */
+enum rc store_source_add(struct store *, const struct run *,
+                         struct source *) RC_MUST_CHECK;
+enum rc store_note_add(struct store *, int64_t run_id, const char *body,
+                       int64_t now_ms) RC_MUST_CHECK;
+
+#endif
