@@ -1,0 +1,111 @@
+/* http.h - HTTP requests of one event loop; the only user of libcurl.
+ *
+ * A loop has one struct http and calls http_wait, which is its only place to
+ * sleep: it waits for traffic, for the loop's own descriptors, or for the
+ * nearest deadline, and then runs callbacks. Callbacks never run from within
+ * libcurl, so that a callback may start and cancel any call, its own too.
+ *
+ * A call ends in one of two ways, never both: its done callback fires once, or
+ * it is cancelled and no callback fires any more. With either the struct
+ * http_call is gone: the owner drops its pointer as done starts.
+ *
+ * HTTP/1.1 over connections that are kept for the next call. A request is sent
+ * at most once: where libcurl would repeat it on a new connection because the
+ * old one broke, the call ends HTTP_END_CUT, and whoever counts requests
+ * decides. Redirects are not followed, proxies of the environment are not
+ * used for loopback addresses, certificates are verified. Neither the bearer
+ * nor a body ever appears in a log or in detail.
+ *
+ * Deadlines are judged on boot time. One thread only.
+ */
+#ifndef ASIDE_RUNTIME_HTTP_H
+#define ASIDE_RUNTIME_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sql/base/rc.h"
+
+struct http;
+struct http_call;
+
+enum http_end {
+    HTTP_END_DONE = 0,           /* a whole reply came, of whatever status */
+    HTTP_END_CONNECT,            /* no connection: address, refusal, TLS */
+    HTTP_END_CONNECT_TIMEOUT,    /* no connection in time */
+    HTTP_END_FIRST_BYTE_TIMEOUT, /* sent, but no byte of the body in time */
+    HTTP_END_SILENCE_TIMEOUT,    /* too long between two bytes of the body */
+    HTTP_END_TOTAL_TIMEOUT,      /* all together too long */
+    HTTP_END_CUT,                /* the connection broke after the start */
+    HTTP_END_TOO_LARGE,          /* more than max_reply_bytes, or headers */
+    HTTP_END_OTHER,              /* see detail */
+    HTTP_END__MAX
+};
+
+/* "connect_timeout" and so on, for logs and rows. Never NULL. */
+const char *http_end_name(enum http_end);
+
+struct http_options {
+    const char *method; /* "GET" or "POST" */
+    const char *url;    /* http or https */
+    const char *bearer; /* "" or NULL: none */
+    const void *body;   /* of a POST, JSON; copied, and freed once sent */
+    size_t body_len;
+    int64_t connect_timeout_ms;    /* from the start to the connection */
+    int64_t first_byte_timeout_ms; /* from the sending to the body's first
+                                    * byte; headers do not count, since many
+                                    * servers send them before they think */
+    int64_t silence_timeout_ms;    /* from one byte of the body to the next */
+    int64_t total_timeout_ms;      /* from the start to the end */
+    size_t max_reply_bytes;        /* of the body */
+};
+
+struct http_result {
+    enum http_end end;
+    long status;            /* 0: no status line came */
+    int64_t retry_after_ms; /* RFC 9110 10.2.3, either form; -1: none */
+    bool sent;              /* bytes of the request may have reached the peer */
+    char reply_id[128];     /* X-Generation-Id, else X-Request-Id, else "" */
+    char detail[200];       /* one line for people; "" after HTTP_END_DONE */
+};
+
+/* Some bytes of the body, of a reply with this status; valid during the
+ * callback, even if it cancels the call. */
+typedef void http_data_fn(void *ctx, long status, const char *data, size_t len);
+/* The end; all data has been handed over before. */
+typedef void http_done_fn(void *ctx, const struct http_result *);
+
+enum rc http_new(struct http **out) RC_MUST_CHECK;
+/* Cancels what is under way. NULL is allowed. Not from within a callback. */
+void http_free(struct http *);
+
+/* Start a call. No callback fires from within http_start; data may be NULL.
+ * RC_INVALID: a method, URL or bearer that cannot be sent. RC_NOMEM. */
+enum rc http_start(struct http *, const struct http_options *,
+                   http_data_fn *data, http_done_fn *done, void *ctx,
+                   struct http_call **out) RC_MUST_CHECK;
+
+/* Forget a call that has not ended: closes its connection at once and frees
+ * it. NULL is allowed. */
+void http_cancel(struct http_call *);
+
+/* Calls under way. */
+size_t http_active(const struct http *);
+
+#define HTTP_WAIT_FDS_MAX 8
+
+/* A descriptor of the loop's own. */
+struct http_fd {
+    int fd;
+    bool readable; /* set by http_wait: it can be read, or it has hung up */
+};
+
+/* Sleep until something happens, at most timeout_ms (-1: no limit), then run
+ * the callbacks that are due. A signal ends the sleep early, which is no
+ * error. n_extra <= HTTP_WAIT_FDS_MAX. Not from within a callback.
+ * RC_IO: the wait itself failed, which was logged. */
+enum rc http_wait(struct http *, struct http_fd *extra, size_t n_extra,
+                  int64_t timeout_ms) RC_MUST_CHECK;
+
+#endif
