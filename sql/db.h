@@ -1,7 +1,7 @@
 /* db.h - SQLite behind a small door: open, migrate, statements, transactions.
  *
- * Only sql/*.c includes this header, and only db.c includes sqlite3.h. SQL
- * text lives in query/*.sql and schema/*.sql, and reaches here as the
+ * Only the files of sql/ include this header, and only db.c includes sqlite3.h.
+ * SQL text lives in the folders query and schema, and reaches here as the
  * generated table of statements (gen/stmt.h).
  *
  * A handle belongs to one thread. Text that is read is copied into the arena
