@@ -7,12 +7,12 @@
  *
  * Bodies: a close with unread input resets the connection and turns the reply
  * into the web server's 502, so every reply drains the input first, within
- * REQ_DRAIN_BYTES and REQ_RECEIVE_MS.
+ * REQ_DRAIN_BYTES and REQ_DRAIN_MS.
  *
  * Blocking: reading waits for the peer at most REQ_RECEIVE_MS between two
- * pieces, writing at most REQ_SEND_MS. Every connection carries one request
- * (the peer's wish to keep it is ignored: kept connections would bind
- * threads).
+ * pieces and REQ_BODY_MS in all, writing at most REQ_SEND_MS. Every connection
+ * carries one request (the peer's wish to keep it is ignored: kept connections
+ * would bind threads).
  */
 #ifndef ASIDE_FCGI_REQ_H
 #define ASIDE_FCGI_REQ_H
@@ -28,9 +28,10 @@
 
 #define REQ_RECEIVE_MS  5000
 #define REQ_SEND_MS     5000
+#define REQ_BODY_MS     15000
 #define REQ_DRAIN_BYTES (4 * 1024 * 1024)
 #define REQ_DRAIN_MS    5000
-#define REQ_ARENA_BYTES (8 * 1024 * 1024)
+#define REQ_ARENA_BYTES (32 * 1024 * 1024)
 
 struct req;
 struct req_listener;
@@ -101,9 +102,6 @@ bool req_query_malformed(const struct req *);
 const char *req_header(const struct req *, const char *name);
 /* A CGI variable as it is: REMOTE_ADDR, REMOTE_USER; NULL if missing. */
 const char *req_param(const struct req *, const char *name);
-
-/* Whether the request says that it has a body (RFC 9110 6.4). */
-bool req_has_body(const struct req *);
 
 /* The whole body, read at most once and kept; NUL-terminated, but may hold NUL
  * bytes. RC_TOO_LARGE: more than limit bytes (the rest was drained). RC_IO: the

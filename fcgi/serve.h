@@ -1,7 +1,8 @@
 /* serve.h - a team of threads that accept requests.
  *
  * Both FastCGI programs are this loop: accept, handle, finish. Each thread has
- * a context of its own (a database connection, say), made and freed in it.
+ * a context of its own (a database connection, say), made before it starts and
+ * closed after it ended.
  */
 #ifndef ASIDE_FCGI_SERVE_H
 #define ASIDE_FCGI_SERVE_H
@@ -19,7 +20,7 @@ enum serve_then {
 struct serve_options {
     struct req_listener *listener;
     size_t n_threads; /* 0: twice the processors, at least 4 */
-    /* Make this thread's context; NULL if there is none to make. */
+    /* Make a context, in the thread that calls serve_start; NULL: none. */
     enum rc (*open)(void *shared, void **context);
     void (*close)(void *context);
     enum serve_then (*handle)(struct req *, void *shared, void *context);
