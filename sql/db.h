@@ -51,7 +51,7 @@ struct db_options {
 /* Open, set the pragmas (WAL, synchronous=FULL, foreign keys, temporary
  * tables in memory, no double-quoted strings) and migrate.
  * RC_NEWER: the file was written by a newer Aside. RC_NOT_FOUND: read_only and
- * no file, or a file without schema. */
+ * no file, a file without schema or with an older one. */
 enum rc db_open(const struct db_options *, struct db **out) RC_MUST_CHECK;
 void db_close(
     struct db *); /* NULL is allowed; asserts that nothing is in use */
@@ -59,7 +59,8 @@ void db_close(
 /* The one door for writing: BEGIN IMMEDIATE, fn, COMMIT. Anything but RC_OK
  * from fn, or a failing COMMIT, rolls back and is returned; RC_BUSY is tried
  * again as a whole, with short random naps, until busy_ms have passed. fn must
- * be repeatable and touch only the database and what it overwrites anyway. */
+ * be repeatable and touch only the database and what it overwrites anyway.
+ * Asserts that no statement is in use before, and none is left in use. */
 typedef enum rc db_fn(struct db *, void *arg);
 enum rc db_tx(struct db *, db_fn *, void *arg) RC_MUST_CHECK;
 
@@ -69,13 +70,17 @@ enum rc db_begin_read(struct db *) RC_MUST_CHECK;
 void db_end_read(struct db *);
 
 /* The pieces of a group commit, for store_batch_* alone: begin waits for the
- * lock as db_tx does; a savepoint undoes one member without the others. */
+ * lock as db_tx does; a savepoint undoes one member without the others. A
+ * failing commit has rolled back. db_rollback may be called when SQLite, or a
+ * failed commit, has ended the transaction already. */
 enum rc db_begin(struct db *, int64_t busy_ms) RC_MUST_CHECK;
 enum rc db_commit(struct db *) RC_MUST_CHECK;
 void db_rollback(struct db *);
 enum rc db_savepoint(struct db *) RC_MUST_CHECK;
 enum rc db_release(struct db *) RC_MUST_CHECK;
-/* Back to the savepoint. RC_DB: the whole transaction is gone already. */
+/* Undo to the savepoint and drop it (so that each db_savepoint is followed by
+ * one db_release or one db_rollback_to). RC_DB: the whole transaction is gone
+ * already. */
 enum rc db_rollback_to(struct db *) RC_MUST_CHECK;
 bool db_in_tx(const struct db *); /* a write transaction is open */
 
@@ -84,7 +89,8 @@ bool db_in_tx(const struct db *); /* a write transaction is open */
  * to prepare is kept and comes from db_end. */
 struct dbq *db_use(struct db *, enum stmt_id);
 
-/* By name, with the colon. An unknown name is a bug and asserts. */
+/* By name, with the colon. An unknown name is a bug and asserts, and so is a
+ * parameter that is still unbound at the first db_next. */
 void db_bind_i64(struct dbq *, const char *name, int64_t);
 void db_bind_text(struct dbq *, const char *name,
                   const char *); /* NULL: null */
@@ -94,11 +100,14 @@ void db_bind_null(struct dbq *, const char *name);
 /* 0 binds null: for references that may be unset. */
 void db_bind_i64_or_null(struct dbq *, const char *name, int64_t);
 
-bool db_next(struct dbq *); /* a row stands; false at the end or on failure */
+/* True while a row stands; false at the end or on failure. A reading statement
+ * that finds the database busy waits as db_tx does. */
+bool db_next(struct dbq *);
 enum rc db_end(struct dbq *) RC_MUST_CHECK;
 
-/* Columns of the standing row, counted from 0. NULL where a value is expected
- * is kept as RC_DB; the _or variants accept it. Text is never NULL then. */
+/* Columns of the standing row, counted from 0. NULL or another type where a
+ * value is expected is kept as RC_DB, a full arena as RC_TOO_LARGE; the _or
+ * variants accept NULL. After a failure numbers are 0 and texts "". */
 int64_t db_i64(struct dbq *, int col);
 int64_t db_i64_or(struct dbq *, int col, int64_t fallback);
 double db_real(struct dbq *, int col);
