@@ -1,0 +1,570 @@
+/* conf.c - one table of keys; everything else walks it. */
+#include "sql/base/conf.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/base/log.h"
+#include "sql/base/utf8.h"
+
+extern char **environ;
+
+#define FILE_BYTES 65536 /* the longest file */
+#define NAME_BYTES 64
+/* Of a faulty value, an error line shows this much. */
+#define SHOWN_BYTES 60
+
+enum type {
+    TYPE_TEXT,
+    TYPE_SECRET, /* a text that no error line shows */
+    TYPE_URL,    /* http:// or https://, without a slash at its end */
+    TYPE_PREFIX, /* empty, or a path that starts and does not end with / */
+    TYPE_NUMBER,
+    TYPE_AUTH,
+    TYPE_LEVEL,
+    TYPE__MAX
+};
+
+struct row {
+    struct conf_key key;
+    enum type type;
+    size_t at;   /* offset in struct conf */
+    int64_t min; /* of a number */
+    int64_t max; /* of a number */
+};
+
+#define TEXT(name, fallback, type, field, help)                                \
+    {                                                                          \
+        {name, fallback, help}, type, offsetof(struct conf, field), 0, 0       \
+    }
+#define NUMBER(name, fallback, min, max, field, help)                          \
+    {                                                                          \
+        {name, #fallback, help}, TYPE_NUMBER, offsetof(struct conf, field),    \
+            min, max                                                           \
+    }
+
+/* clang-format off */
+static const struct row ROW[] = {
+    TEXT("data", "./var/data", TYPE_TEXT, data,
+         "Directory of the database and its doorbell."),
+    TEXT("prefix", "", TYPE_PREFIX, prefix,
+         "URL path before `/api` and the page, for a sub-folder of a shared "
+         "host: empty, or like `/aside`."),
+    TEXT("auth", "none", TYPE_AUTH, auth,
+         "Who may use it. `none`: whoever is on this machine, as account "
+         "`me`. `proxy`: whom the web server names in REMOTE_USER."),
+    TEXT("hosts", "", TYPE_TEXT, hosts,
+         "With `auth = none`, further names under which this machine is "
+         "reached, separated by spaces."),
+    TEXT("log.level", "info", TYPE_LEVEL, log_level,
+         "The least level that is logged: `debug`, `info`, `warn` or "
+         "`error`."),
+    TEXT("model.url", "http://127.0.0.1:8080/offline/v1", TYPE_URL, model_url,
+         "The model endpoint, up to and without `/chat/completions`. The "
+         "default is the bundled offline model."),
+    TEXT("model.key", "", TYPE_SECRET, model_key,
+         "Sent to the endpoint as bearer token, unless it is empty."),
+    TEXT("model.name", "offline", TYPE_TEXT, model_name,
+         "The model's name in requests."),
+    NUMBER("model.max_concurrent", 4, 1, 10000, model_max_concurrent,
+           "Requests at the endpoint at once."),
+    NUMBER("model.context_tokens", 32768, 1024, 100000000,
+           model_context_tokens,
+           "Tokens that a request and its answer may hold together."),
+    NUMBER("model.max_output_tokens", 4096, 16, 10000000,
+           model_max_output_tokens,
+           "Tokens of one answer."),
+    NUMBER("model.connect_timeout_ms", 10000, 10, 3600000,
+           model_connect_timeout_ms,
+           "Milliseconds until the connection must stand."),
+    NUMBER("model.first_byte_timeout_ms", 60000, 10, 3600000,
+           model_first_byte_timeout_ms,
+           "Milliseconds from the request to the first byte of the answer."),
+    NUMBER("model.silence_timeout_ms", 60000, 10, 3600000,
+           model_silence_timeout_ms,
+           "Milliseconds between two bytes of an answer."),
+    NUMBER("model.total_timeout_ms", 600000, 10, 86400000,
+           model_total_timeout_ms,
+           "Milliseconds for one whole request."),
+    NUMBER("short.limit", 3, 1, 1000, short_limit,
+           "Short answers of one account at once."),
+    NUMBER("background.limit", 1, 1, 1000, background_limit,
+           "Researches of one account at once."),
+    NUMBER("budget.normal.requests", 24, 2, 100000, normal.requests,
+           "Model requests of a research of normal depth, the closing one "
+           "included."),
+    NUMBER("budget.normal.tool_calls", 60, 0, 100000, normal.tool_calls,
+           "Its tool calls."),
+    NUMBER("budget.normal.seconds", 900, 1, 2592000, normal.seconds,
+           "Its working time in seconds; waiting for the user does not "
+           "count."),
+    NUMBER("budget.normal.tokens", 400000, 100, 10000000000, normal.tokens,
+           "Its tokens, input and output together."),
+    NUMBER("budget.deep.requests", 80, 2, 100000, deep.requests,
+           "The same for deep research."),
+    NUMBER("budget.deep.tool_calls", 200, 0, 100000, deep.tool_calls,
+           "The same for deep research."),
+    NUMBER("budget.deep.seconds", 3600, 1, 2592000, deep.seconds,
+           "The same for deep research."),
+    NUMBER("budget.deep.tokens", 2000000, 100, 10000000000, deep.tokens,
+           "The same for deep research."),
+    TEXT("library", "", TYPE_TEXT, library,
+         "Folders of documents to search, separated by `:`."),
+    NUMBER("db.busy_timeout_ms", 2000, 1, 60000, busy_timeout_ms,
+           "Milliseconds to wait for the database's write lock before a "
+           "request is answered 503."),
+    NUMBER("wait.max_seconds", 86400, 1, 31536000, max_wait_seconds,
+           "Seconds that a research waits for the user's reply."),
+    NUMBER("poll.max_parked", 8000, 1, 1000000, poll_max_parked,
+           "Waiting polls that one responder holds."),
+    NUMBER("offline.words_per_second", 40, 1, 1000000,
+           offline_words_per_second,
+           "Pace of the offline model."),
+};
+/* clang-format on */
+
+#define N_ROWS (sizeof(ROW) / sizeof(ROW[0]))
+
+/* Variables of the tests and of the crash hook, which are no keys. */
+static const char *const NOT_KEYS[] = {"ASIDE_FAULT_", "ASIDE_TEST_"};
+
+const struct conf_key *conf_key_at(size_t i)
+{
+    return i < N_ROWS ? &ROW[i].key : NULL;
+}
+
+/* Where an error is told, and what is being read. */
+struct reading {
+    struct conf *conf;
+    char *err;
+    size_t err_len;
+    char place[256]; /* "aside.conf:3" or the variable's name */
+};
+
+static enum rc __attribute__((format(printf, 2, 3)))
+complain(const struct reading *r, const char *fmt, ...)
+{
+    va_list args;
+    int n = snprintf(r->err, r->err_len, "%s: ", r->place);
+
+    if (n >= 0 && (size_t)n < r->err_len) {
+        va_start(args, fmt);
+        (void)vsnprintf(r->err + n, r->err_len - (size_t)n, fmt, args);
+        va_end(args);
+    }
+    return RC_INVALID;
+}
+
+static void *field(struct conf *c, const struct row *row)
+{
+    return (char *)c + row->at;
+}
+
+static bool is_text(enum type t)
+{
+    return t == TYPE_TEXT || t == TYPE_SECRET || t == TYPE_URL ||
+           t == TYPE_PREFIX;
+}
+
+static bool is_url(const char *s)
+{
+    size_t skip = strncmp(s, "https://", 8) == 0  ? 8
+                  : strncmp(s, "http://", 7) == 0 ? 7
+                                                  : 0;
+
+    return skip > 0 && s[skip] != '\0' && s[skip] != '/' &&
+           s[strlen(s) - 1] != '/' && strpbrk(s, " ?#") == NULL;
+}
+
+static bool is_prefix(const char *s)
+{
+    if (s[0] == '\0') {
+        return true;
+    }
+    /* What may stand in a path without being escaped. */
+    return s[0] == '/' && s[strlen(s) - 1] != '/' && strstr(s, "//") == NULL &&
+           s[strspn(s, "/-._~0123456789abcdefghijklmnopqrstuvwxyz"
+                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0';
+}
+
+static bool is_plain(const char *s)
+{
+    for (size_t i = 0; s[i] != '\0'; i++) {
+        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f) {
+            return false;
+        }
+    }
+    return utf8_valid(s, strlen(s));
+}
+
+static bool to_number(const char *s, int64_t min, int64_t max, int64_t *out)
+{
+    char *end;
+    long long n;
+
+    if (!isdigit((unsigned char)s[0])) {
+        return false;
+    }
+    errno = 0;
+    n = strtoll(s, &end, 10);
+    if (errno != 0 || *end != '\0' || n < min || n > max) {
+        return false;
+    }
+    *out = n;
+    return true;
+}
+
+/* The place of s among n words, or -1. */
+static int word_of(const char *s, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(s, words[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static const char *const AUTH[] = {"none", "proxy"};
+static const char *const LEVEL[] = {"debug", "info", "warn", "error"};
+
+static_assert(CONF_AUTH_NONE == 0 && CONF_AUTH_PROXY == 1, "order of AUTH");
+static_assert(LOG_LEVEL_DEBUG == 0 && LOG_LEVEL__MAX == 4, "order of LEVEL");
+
+/* "expected ...", into out. */
+static void expectation(const struct row *row, char *out, size_t len)
+{
+    static const char *const text[TYPE__MAX] = {
+        [TYPE_TEXT] = "UTF-8 text without control characters",
+        [TYPE_SECRET] = "UTF-8 text without control characters",
+        [TYPE_URL] = "http:// or https://, a host, and no / at the end",
+        [TYPE_PREFIX] = "nothing, or a path that starts with / and does not "
+                        "end with it",
+        [TYPE_AUTH] = "none or proxy",
+        [TYPE_LEVEL] = "debug, info, warn or error",
+    };
+
+    if (row->type == TYPE_NUMBER) {
+        (void)snprintf(out, len, "a whole number from %lld to %lld",
+                       (long long)row->min, (long long)row->max);
+    } else {
+        (void)snprintf(out, len, "%s", text[row->type]);
+    }
+}
+
+/* Does the value fit? It is stored if it is not a text. */
+static bool accept(struct conf *c, const struct row *row, const char *value)
+{
+    int word;
+
+    switch (row->type) {
+    case TYPE_TEXT:
+    case TYPE_SECRET:
+        return is_plain(value);
+    case TYPE_URL:
+        return is_plain(value) && is_url(value);
+    case TYPE_PREFIX:
+        return is_prefix(value);
+    case TYPE_NUMBER:
+        return to_number(value, row->min, row->max, field(c, row));
+    case TYPE_AUTH:
+        word = word_of(value, AUTH, 2);
+        if (word >= 0) {
+            *(enum conf_auth *)field(c, row) = (enum conf_auth)word;
+        }
+        return word >= 0;
+    case TYPE_LEVEL:
+        word = word_of(value, LEVEL, LOG_LEVEL__MAX);
+        if (word >= 0) {
+            *(int64_t *)field(c, row) = word;
+        }
+        return word >= 0;
+    case TYPE__MAX:
+        break;
+    }
+    assert(!"a row of ROW has no type");
+    return false;
+}
+
+static enum rc set(const struct reading *r, const struct row *row,
+                   const char *value)
+{
+    const char **text = field(r->conf, row);
+    char expected[128];
+    char *copy;
+
+    if (!accept(r->conf, row, value)) {
+        expectation(row, expected, sizeof(expected));
+        if (row->type == TYPE_SECRET || !is_plain(value)) {
+            return complain(r, "%s: expected %s", row->key.name, expected);
+        }
+        return complain(
+            r, "%s: expected %s, found \"%.*s\"", row->key.name, expected,
+            (int)utf8_clip(value, strlen(value), SHOWN_BYTES), value);
+    }
+    if (!is_text(row->type)) {
+        return RC_OK;
+    }
+    copy = strdup(value);
+    if (copy == NULL) {
+        return RC_NOMEM;
+    }
+    free((char *)*text);
+    *text = copy;
+    return RC_OK;
+}
+
+static const struct row *row_named(const char *name)
+{
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (strcmp(ROW[i].key.name, name) == 0) {
+            return &ROW[i];
+        }
+    }
+    return NULL;
+}
+
+/* Without the white space around it. */
+static char *trim(char *s)
+{
+    size_t len;
+
+    s += strspn(s, " \t\r\n");
+    len = strlen(s);
+    while (len > 0 && strchr(" \t\r\n", s[len - 1]) != NULL) {
+        s[--len] = '\0';
+    }
+    return s;
+}
+
+/* One line of the file. line_of: where each key was set already. */
+static enum rc read_line(const struct reading *r, char *line, int number,
+                         int line_of[N_ROWS])
+{
+    const struct row *row;
+    char *name = trim(line);
+    char *value;
+    size_t i;
+
+    if (name[0] == '\0' || name[0] == '#') {
+        return RC_OK;
+    }
+    value = strchr(name, '=');
+    if (value == NULL) {
+        return complain(r, "expected \"key = value\"");
+    }
+    *value = '\0';
+    name = trim(name);
+    row = row_named(name);
+    if (row == NULL) {
+        return is_plain(name)
+                   ? complain(r, "unknown key \"%.*s\"",
+                              (int)utf8_clip(name, strlen(name), SHOWN_BYTES),
+                              name)
+                   : complain(r, "unknown key");
+    }
+    i = (size_t)(row - ROW);
+    if (line_of[i] != 0) {
+        return complain(r, "%s stands already in line %d", name, line_of[i]);
+    }
+    line_of[i] = number;
+    return set(r, row, trim(value + 1));
+}
+
+static void set_place(struct reading *r, const char *file, int line)
+{
+    if (line > 0) {
+        (void)snprintf(r->place, sizeof(r->place), "%.200s:%d", file, line);
+    } else {
+        (void)snprintf(r->place, sizeof(r->place), "%.200s", file);
+    }
+}
+
+static enum rc read_lines(struct reading *r, const char *file, char *text,
+                          size_t len)
+{
+    int line_of[N_ROWS] = {0};
+    enum rc rc = RC_OK;
+    char *end = text + len;
+    char *next;
+
+    for (int number = 1; rc == RC_OK && text < end; number++, text = next) {
+        next = memchr(text, '\n', (size_t)(end - text));
+        next = next == NULL ? end : next;
+        *next++ = '\0';
+        set_place(r, file, number);
+        /* A NUL would hide what follows it. */
+        if (strlen(text) != (size_t)(next - text) - 1) {
+            return complain(r, "a NUL character");
+        }
+        rc = read_line(r, text, number, line_of);
+    }
+    return rc;
+}
+
+static enum rc read_file(struct reading *r, const char *file)
+{
+    char *text = malloc(FILE_BYTES + 1);
+    FILE *f = fopen(file, "re");
+    enum rc rc = RC_NOMEM;
+    size_t len;
+
+    set_place(r, file, 0);
+    if (f == NULL) {
+        rc = complain(r, "cannot be opened: %s", strerror(errno));
+    } else if (text != NULL) {
+        len = fread(text, 1, FILE_BYTES + 1, f);
+        if (ferror(f)) {
+            rc = complain(r, "cannot be read: %s", strerror(errno));
+        } else if (len > FILE_BYTES) {
+            rc = complain(r, "longer than %d bytes", FILE_BYTES);
+        } else {
+            rc = read_lines(r, file, text, len);
+        }
+    }
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+    free(text);
+    return rc;
+}
+
+/* "model.url" to "ASIDE_MODEL_URL". */
+static void variable_name(const char *key, char out[NAME_BYTES])
+{
+    size_t n = (size_t)snprintf(out, NAME_BYTES, "ASIDE_%s", key);
+
+    assert(n < NAME_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = out[i] == '.' ? '_' : (char)toupper((unsigned char)out[i]);
+    }
+}
+
+static const struct row *row_of_variable(const char *variable)
+{
+    char name[NAME_BYTES];
+
+    for (size_t i = 0; i < N_ROWS; i++) {
+        variable_name(ROW[i].key.name, name);
+        if (strcmp(name, variable) == 0) {
+            return &ROW[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_not_key(const char *variable)
+{
+    for (size_t i = 0; i < sizeof(NOT_KEYS) / sizeof(NOT_KEYS[0]); i++) {
+        if (strncmp(variable, NOT_KEYS[i], strlen(NOT_KEYS[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum rc read_variable(struct reading *r, const char *assignment)
+{
+    const char *value = strchr(assignment, '=');
+    const struct row *row = NULL;
+    size_t len;
+
+    if (value == NULL || is_not_key(assignment)) {
+        return RC_OK;
+    }
+    len = utf8_clip(assignment, (size_t)(value - assignment), NAME_BYTES - 1);
+    (void)snprintf(r->place, sizeof(r->place), "%.*s", (int)len, assignment);
+    if (assignment[len] == '=') {
+        row = row_of_variable(r->place);
+    }
+    if (row == NULL) {
+        return complain(r, "no key has this variable");
+    }
+    return set(r, row, value + 1);
+}
+
+static enum rc read_environment(struct reading *r)
+{
+    enum rc rc = RC_OK;
+
+    for (char **e = environ; rc == RC_OK && e != NULL && *e != NULL; e++) {
+        if (strncmp(*e, "ASIDE_", 6) == 0) {
+            rc = read_variable(r, *e);
+        }
+    }
+    return rc;
+}
+
+static enum rc read_defaults(struct reading *r)
+{
+    enum rc rc = RC_OK;
+
+    set_place(r, "default", 0);
+    for (size_t i = 0; rc == RC_OK && i < N_ROWS; i++) {
+        rc = set(r, &ROW[i], ROW[i].key.fallback);
+    }
+    assert(rc != RC_INVALID);
+    return rc;
+}
+
+/* What no single key shows. */
+static enum rc check_together(struct reading *r)
+{
+    const struct conf *c = r->conf;
+
+    set_place(r, "configuration", 0);
+    if (c->data[0] == '\0') {
+        return complain(r, "data: expected a directory");
+    }
+    if (c->model_max_output_tokens >= c->model_context_tokens) {
+        return complain(r,
+                        "model.max_output_tokens (%lld): expected less than "
+                        "model.context_tokens (%lld)",
+                        (long long)c->model_max_output_tokens,
+                        (long long)c->model_context_tokens);
+    }
+    return RC_OK;
+}
+
+enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
+{
+    struct conf c = {.data = NULL};
+    struct reading r = {.conf = &c, .err = err, .err_len = err_len};
+    enum rc rc = read_defaults(&r);
+
+    if (rc == RC_OK && file != NULL) {
+        rc = read_file(&r, file);
+    }
+    if (rc == RC_OK) {
+        rc = read_environment(&r);
+    }
+    if (rc == RC_OK) {
+        rc = check_together(&r);
+    }
+    if (rc != RC_OK) {
+        if (rc == RC_NOMEM) {
+            (void)snprintf(err, err_len, "out of memory");
+        }
+        conf_free(&c);
+        return rc;
+    }
+    *out = c;
+    return RC_OK;
+}
+
+void conf_free(struct conf *c)
+{
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (is_text(ROW[i].type)) {
+            const char **text = field(c, &ROW[i]);
+            free((char *)*text);
+            *text = NULL;
+        }
+    }
+}
