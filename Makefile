@@ -14,8 +14,6 @@ endif
 CFLAGS ?= -O2 -g
 SAN    ?=
 BUILD  ?= build
-PORT   ?= 8080
-DATA   ?= ./var
 PREFIX ?= /usr/local
 
 OUT := $(BUILD)/$(if $(SAN),san,release)
@@ -60,6 +58,12 @@ $(GEN)/stmt.h $(GEN)/stmt.c $(GEN)/schema.h $(GEN)/schema.c &: sql/embed.awk $(Q
 $(call obj,$(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
    fcgi/main.c fcgi/offline/main.c runtime/main.c runtime/aside.c): | $(GEN)/stmt.h
 
+$(GEN)/run_conf.h: nginx/run.conf.in
+	@mkdir -p $(GEN)
+	{ echo 'static const char RUN_CONF[] = {'; \
+	  od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
+$(OUT)/runtime/nginx_conf.o: $(GEN)/run_conf.h
+
 # --- objects, archives, programs ---------------------------------------------
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
@@ -102,3 +106,129 @@ $(OUT)/check: $(call obj,$(CHECK_SRC)) $(RUNTIME) $(OFFLINE) $(FCGI) $(STORE)
 	$(CC) $(CFLAGS) $(SANF) -o $@ $(filter %.o %.a,$^) -lcheck -lsubunit -lrt $(LIBS)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+
+# --- packages of the system -----------------------------------------------------
+RUN_PACKAGES := gcc libc6-dev libfcgi-dev libsqlite3-dev libcurl4-openssl-dev \
+   libcjson-dev libxml2-dev libsodium-dev nginx-light spawn-fcgi sqlite3-doc
+TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium
+LINT_PACKAGES := clang-format clang-tidy cppcheck
+BENCH_PACKAGES := wrk
+MANUAL := /usr/share/doc/sqlite3
+
+# Install what is missing of $(1): as root, or through sudo. Slim images leave
+# documentation out, which is the library here, so it is asked for by name.
+define install
+@command -v dpkg-query > /dev/null || { \
+   echo "This is no Debian system; Aside needs the equivalents of: $(1)"; \
+   exit 0; }; \
+want="$(1)"; missing=; \
+command -v node > /dev/null || want="$$want nodejs"; \
+command -v npm > /dev/null || want="$$want npm"; \
+for p in $$want; do \
+   dpkg-query -W -f '$${db:Status-Status}' $$p 2> /dev/null | \
+      grep -qx installed || missing="$$missing $$p"; \
+done; \
+test -e $(MANUAL)/wal.html || missing="$$missing sqlite3-doc"; \
+test -n "$$missing" || exit 0; \
+if test "$$(id -u)" = 0; then sudo=; \
+elif command -v sudo > /dev/null; then sudo=sudo; \
+else echo "Please install:$$missing"; exit 1; fi; \
+echo "Installing:$$missing"; \
+get="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+   -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--path-include=$(MANUAL)/*"; \
+add="install --no-install-recommends --reinstall $$missing"; \
+$$get $$add || { $$get update && $$get $$add; }
+endef
+
+.PHONY: deps deps-test deps-lint deps-bench
+deps: ## install what make run needs
+	$(call install,$(RUN_PACKAGES))
+deps-test:
+	$(call install,$(TEST_PACKAGES))
+deps-lint:
+	$(call install,$(TEST_PACKAGES) $(LINT_PACKAGES))
+deps-bench:
+	$(call install,$(TEST_PACKAGES) $(BENCH_PACKAGES))
+
+# --- running ----------------------------------------------------------------------
+# PORT=, DATA= and CONF= choose port, folder and configuration file; ASIDE_...
+# variables pass through. Without CONF= the library is SQLite's manual.
+.PHONY: run
+run: deps ## build and start everything: http://localhost:8080/
+	@$(MAKE) --no-print-directory all
+	@$(if $(CONF),,ASIDE_LIBRARY="$${ASIDE_LIBRARY:-$(MANUAL)}") \
+	   exec $(BUILD)/release/aside run $(if $(PORT),-p $(PORT)) \
+	   $(if $(DATA),-d $(DATA)) $(if $(CONF),-c $(CONF))
+
+# --- tests ------------------------------------------------------------------------
+# The unit tests and the programs under test are built with the sanitizers;
+# the page and the tests of the supervisor use the release build.
+SANITIZE := SAN=address,undefined
+NODE_TEST := node --test --test-reporter=spec --test-concurrency=2
+
+.PHONY: test test-build check e2e bench
+test-build:
+	@$(MAKE) --no-print-directory $(SANITIZE) programs $(BUILD)/san/check
+	@$(MAKE) --no-print-directory all
+test: deps-test ## build with sanitizers too, then run all tests
+	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) --no-print-directory check $(SANITIZE)
+	$(NODE_TEST) $(wildcard tests/page/*.test.mjs \
+	   tests/scenarios/*.test.mjs tests/browser/*.test.mjs)
+check: $(OUT)/check ## unit tests; CK_RUN_SUITE=name chooses one
+	$(OUT)/check
+e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
+	$(NODE_TEST) $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
+bench: deps-bench ## figures against their goals, into var/bench/
+	@$(MAKE) --no-print-directory all
+	@test -x tests/bench/run || { echo 'tests/bench/run is missing'; exit 1; }
+	tests/bench/run
+
+# --- reading the code ---------------------------------------------------------------
+C_FILES := $(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
+   $(BENCH_SRC) $(wildcard fcgi/main.c fcgi/offline/main.c runtime/main.c \
+   runtime/aside.c)
+H_FILES := $(wildcard sql/base/*.h sql/*.h fcgi/*.h fcgi/offline/*.h runtime/*.h \
+   tests/support/*.h tests/bench/*.h)
+CPUS := $(shell nproc 2> /dev/null || echo 2)
+
+.PHONY: lint format lint-format lint-cppcheck lint-tidy lint-layers lint-words \
+   lint-types
+lint: deps-lint ## formatting, static analysis, layers, words, types
+	@$(MAKE) --no-print-directory -k lint-format lint-layers lint-words \
+	   lint-types lint-cppcheck lint-tidy
+	@echo 'lint: nothing to complain about'
+lint-format:
+	clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
+lint-layers:
+	awk -f tests/lint/layers.awk $(C_FILES) $(H_FILES)
+lint-words:
+	git ls-files -z | xargs -0 awk -f tests/lint/words.awk
+lint-types:
+	@if test -f package.json; then npm run --silent types; fi
+lint-cppcheck: $(GEN)/stmt.h $(GEN)/run_conf.h
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability \
+	   --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
+	   -j $(CPUS) -D_GNU_SOURCE -I. -I$(BUILD) $(C_FILES)
+lint-tidy: $(GEN)/stmt.h $(GEN)/run_conf.h
+	printf '%s\n' $(C_FILES) | xargs -P $(CPUS) -n 3 sh -c \
+	   'clang-tidy --quiet "$$@" -- -std=c11 $(CPPF) 2> /dev/null' tidy
+format: ## lay out all C files
+	clang-format -i $(C_FILES) $(H_FILES)
+
+# --- elsewhere ------------------------------------------------------------------------
+.PHONY: install clean help
+LIBDIR := $(DESTDIR)$(PREFIX)/lib/aside
+install: all ## into $(PREFIX), with DESTDIR= in front
+	install -d $(LIBDIR)/bin $(DESTDIR)$(PREFIX)/bin \
+	   $(DESTDIR)$(PREFIX)/share/aside
+	install -m 755 $(PROGRAMS) $(LIBDIR)/bin
+	rm -rf $(LIBDIR)/static
+	cp -R $(BUILD)/static $(LIBDIR)/static
+	install -m 644 nginx/snippet.conf $(DESTDIR)$(PREFIX)/share/aside
+	ln -sf ../lib/aside/bin/aside $(DESTDIR)$(PREFIX)/bin/aside
+clean: ## remove all output but var/
+	rm -rf $(BUILD)
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' \
+	   Makefile

@@ -1,0 +1,51 @@
+// http.mjs - one HTTP request, with everything about it in the test's hand.
+
+import http from 'node:http';
+
+/**
+ * @param {number} port on 127.0.0.1
+ * @param {string} method
+ * @param {string} path
+ * @param {{headers?: object, body?: string|Buffer, ms?: number,
+ *          signal?: AbortSignal}} [options]
+ * @returns {Promise<{status: number, headers: object, text: string,
+ *                    json: any}>} json is undefined if the body is none
+ */
+export function request(port, method, path, { headers = {}, body, ms = 70000, signal } = {}) {
+  return new Promise((resolve, reject) => {
+    const req = http.request({
+      host: '127.0.0.1', port, method, path, agent: false, signal,
+      headers: body === undefined
+        ? headers
+        : { 'content-length': Buffer.byteLength(body), ...headers },
+    });
+    const timer = setTimeout(
+      () => req.destroy(new Error(`${method} ${path}: nothing in ${ms} ms`)), ms);
+    const fail = (error) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    req.on('error', fail);
+    req.on('response', (res) => {
+      const chunks = [];
+      res.on('data', (chunk) => chunks.push(chunk));
+      res.on('error', fail);
+      res.on('end', () => {
+        clearTimeout(timer);
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({
+          status: res.statusCode, headers: res.headers, text, json: parse(text),
+        });
+      });
+    });
+    req.end(body);
+  });
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

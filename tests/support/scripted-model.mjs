@@ -1,0 +1,328 @@
+// scripted-model.mjs - a model endpoint whose every reply a test writes.
+//
+// It speaks streaming Chat Completions on a free loopback port, inside the test
+// process. Handlers are asked in this order: those of `next` (each once, in
+// the order they were given), those of `on` (the newest first), the defaults.
+//
+//   model.next('entry', (req, reply) => reply.answer('Hello.'));
+//   model.next('research', async (req, reply) => {
+//     reply.text('I look ');
+//     await reply.hold('looking');           // until the test lets it go on
+//     reply.call(['library_search', { query: 'WAL' }]);
+//   });
+//   const held = await model.held('looking');
+//   held.release();
+
+import http from 'node:http';
+
+const WAIT_MS = 20000;
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+
+/** entry, answer, research or closeout: by the tools that are offered. */
+export function purposeOf(body) {
+  const names = (body?.tools ?? []).map((tool) => tool.function?.name ?? '');
+  if (names.some((name) => name.endsWith('_research'))) {
+    return 'entry';
+  }
+  if (names.includes('deliver_report')) {
+    return names.length === 1 ? 'closeout' : 'research';
+  }
+  return 'answer';
+}
+
+/** All text of a request's messages, one after the other. */
+export function textOf(body) {
+  const text = (content) => Array.isArray(content)
+    ? content.map((part) => part.text ?? '').join('') : content ?? '';
+  return body.messages.map((message) => text(message.content)).join('\n');
+}
+
+class Reply {
+  constructor(model, record, res) {
+    this.model = model;
+    this.record = record;
+    this.res = res;
+    this.calls = 0;
+    this.started = false; // a delta was sent
+    this.ended = false;
+    this.id = `chatcmpl-${record.n}`;
+    /** Resolves when the other side hung up before the reply was over. */
+    this.closed = new Promise((resolve) => {
+      res.on('close', () => {
+        if (!this.ended) {
+          record.aborted = true;
+          record.abortedAt = Date.now();
+          this.ended = true;
+          resolve();
+          model.changed();
+        }
+      });
+    });
+  }
+
+  /** Send headers and nothing else yet. */
+  head() {
+    if (!this.res.headersSent && !this.ended) {
+      this.res.writeHead(200, { 'content-type': 'text/event-stream' });
+      this.res.flushHeaders();
+    }
+    return this;
+  }
+
+  /** Bytes as they are. */
+  raw(bytes) {
+    this.head();
+    if (!this.ended) {
+      this.res.write(bytes);
+    }
+    return this;
+  }
+
+  comment(text = 'processing') {
+    return this.raw(`: ${text}\n\n`);
+  }
+
+  /** Any chunk; what is not given has its usual value. */
+  chunk(fields) {
+    return this.raw(`data: ${JSON.stringify({
+      id: this.id, object: 'chat.completion.chunk', created: 1700000000,
+      model: 'scripted', choices: [], ...fields,
+    })}\n\n`);
+  }
+
+  delta(delta, finish = null) {
+    const role = this.started ? {} : { role: 'assistant' };
+    this.started = true;
+    return this.chunk({
+      choices: [{ index: 0, delta: { ...role, ...delta }, finish_reason: finish }],
+    });
+  }
+
+  text(content) {
+    return this.delta({ content });
+  }
+
+  /** args: an object, or a string that is sent as it is. */
+  toolCall(name, args = {}, id = undefined) {
+    const index = this.calls++;
+    return this.delta({
+      tool_calls: [{
+        index, id: id ?? `call_${this.record.n}_${index}`, type: 'function',
+        function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
+      }],
+    });
+  }
+
+  finish(reason = 'stop') {
+    return this.delta({}, reason);
+  }
+
+  usage(usage = USAGE) {
+    return this.chunk({ usage });
+  }
+
+  errorInStream(error = { message: 'the model fell over', type: 'server_error', code: 500 }) {
+    return this.chunk({ error, choices: undefined });
+  }
+
+  /** The proper end of a stream. */
+  done() {
+    return this.raw('data: [DONE]\n\n').end();
+  }
+
+  /** The stream ends here, whatever was sent. */
+  end() {
+    this.head();
+    if (!this.ended) {
+      this.ended = true;
+      this.res.end();
+    }
+    return this;
+  }
+
+  /** The connection breaks here. */
+  cut() {
+    this.ended = true;
+    this.res.socket?.destroy();
+    return this;
+  }
+
+  /** Another status than 200: status(429, { 'retry-after': '1' }, {...}). */
+  status(code, headers = {}, body = { error: { message: `status ${code}`, code } }) {
+    this.ended = true;
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    this.res.writeHead(code, { 'content-type': 'application/json', ...headers });
+    this.res.end(text);
+    return this;
+  }
+
+  /** A whole answer. */
+  answer(text, usage = USAGE) {
+    return this.text(text).finish('stop').usage(usage).done();
+  }
+
+  /** A whole reply of tool calls, each [name, args, id]. */
+  call(...calls) {
+    for (const call of calls) {
+      this.toolCall(...call);
+    }
+    return this.finish('tool_calls').usage().done();
+  }
+
+  /** A whole report; by default everything named in the prompt is covered. */
+  report(report, coverage = coverageOf(this.record.body)) {
+    return this.call(['deliver_report', { report, coverage }]);
+  }
+
+  /**
+   * Wait here until the test calls release() of what model.held(name) gave, or
+   * the other side hangs up. Resolves to 'released' or 'closed'.
+   */
+  hold(name = '') {
+    return new Promise((resolve) => {
+      const held = { name, req: this.record, reply: this, release: () => resolve('released') };
+      this.model.holds.push(held);
+      this.model.changed();
+      this.closed.then(() => resolve('closed'));
+    });
+  }
+}
+
+function coverageOf(body) {
+  const ids = new Set(textOf(body).match(/\bmsg_\d+\b/g) ?? []);
+  return [...ids].map((id) => ({ id, status: 'covered', note: '' }));
+}
+
+const DEFAULTS = {
+  entry: (req, reply) => reply.answer('A scripted answer.'),
+  answer: (req, reply) => reply.answer('A scripted answer.'),
+  research: (req, reply) => reply.report('A scripted report.'),
+  closeout: (req, reply) => reply.report('A scripted closing report.'),
+};
+
+const matches = (matcher, record) =>
+  matcher === undefined || matcher === record.purpose ||
+  (typeof matcher === 'function' && matcher(record));
+
+export class ScriptedModel {
+  /** @param {{t?: import('node:test').TestContext}} [options] */
+  static async start({ t } = {}) {
+    const model = new ScriptedModel();
+    model.server.listen(0, '127.0.0.1');
+    await new Promise((resolve) => model.server.once('listening', resolve));
+    model.port = model.server.address().port;
+    model.url = `http://127.0.0.1:${model.port}/v1`;
+    t?.after(() => model.stop());
+    return model;
+  }
+
+  constructor() {
+    /** Every request: {n, purpose, body, raw, headers, path, at, aborted, reply} */
+    this.requests = [];
+    this.holds = [];
+    this.once = [];
+    this.always = [];
+    this.faults = [];
+    this.waiting = new Set();
+    this.server = http.createServer((req, res) => this.take(req, res));
+    this.server.keepAliveTimeout = 60000;
+  }
+
+  /** matcher: a purpose, or a function of the record; may be left out. */
+  next(matcher, handler) {
+    this.once.push(handler ? { matcher, handler } : { handler: matcher });
+    return this;
+  }
+
+  on(matcher, handler) {
+    this.always.unshift(handler ? { matcher, handler } : { handler: matcher });
+    return this;
+  }
+
+  handlerFor(record) {
+    const i = this.once.findIndex(({ matcher }) => matches(matcher, record));
+    if (i >= 0) {
+      return this.once.splice(i, 1)[0].handler;
+    }
+    return this.always.find(({ matcher }) => matches(matcher, record))?.handler ??
+      DEFAULTS[record.purpose];
+  }
+
+  async take(req, res) {
+    const chunks = [];
+    const at = Date.now();
+    for await (const chunk of req) {
+      chunks.push(chunk);
+    }
+    const raw = Buffer.concat(chunks);
+    const record = {
+      n: this.requests.length + 1, raw, headers: req.headers, path: req.url, at,
+      aborted: false, body: null, purpose: 'answer',
+    };
+    record.reply = new Reply(this, record, res);
+    this.requests.push(record);
+    try {
+      record.body = JSON.parse(raw.toString('utf8'));
+      record.purpose = purposeOf(record.body);
+      this.changed();
+      await this.handlerFor(record)(record, record.reply);
+      if (!record.reply.ended) {
+        throw new Error('the handler returned without ending its reply');
+      }
+    } catch (error) {
+      this.faults.push(`request ${record.n} (${record.purpose}): ${error.stack}`);
+      record.reply.cut();
+    }
+    this.changed();
+  }
+
+  changed() {
+    for (const look of this.waiting) {
+      look();
+    }
+  }
+
+  /** Wait until find() returns something; rejects after ms. */
+  wait(find, what, ms = WAIT_MS) {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = find();
+        if (found) {
+          clearTimeout(timer);
+          this.waiting.delete(look);
+          resolve(found);
+        }
+      };
+      const timer = setTimeout(() => {
+        this.waiting.delete(look);
+        reject(new Error(`the model waited ${ms} ms for ${what}; it has seen: ` +
+          this.requests.map((r) => r.purpose).join(', ')));
+      }, ms);
+      this.waiting.add(look);
+      look();
+    });
+  }
+
+  /** The first request that matches, past or future. */
+  received(matcher, ms) {
+    return this.wait(() => this.requests.find((r) => r.body && matches(matcher, r)),
+      `a request (${matcher})`, ms);
+  }
+
+  /** The handler that stands in hold(name); each is given out once. */
+  held(name = '', ms = undefined) {
+    return this.wait(() => {
+      const i = this.holds.findIndex((held) => held.name === name);
+      return i >= 0 ? this.holds.splice(i, 1)[0] : null;
+    }, `a reply held as "${name}"`, ms);
+  }
+
+  /** Close everything. Throws if a handler failed. */
+  async stop() {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+    if (this.faults.length > 0) {
+      throw new Error(`scripted model:\n${this.faults.join('\n')}`);
+    }
+  }
+}
