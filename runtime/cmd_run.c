@@ -22,7 +22,6 @@
 
 #define PORT_DEFAULT     "8080"
 #define DIR_DEFAULT      "./var"
-#define DATA_DEFAULT     "./var/data" /* of the key data */
 #define READY_MS         30000
 #define FILES_MAX        32768 /* enough for 16,000 polls in nginx */
 #define NGINX_CONF_BYTES 65536
@@ -89,6 +88,19 @@ static enum rc options_read(struct run *r, int argc, char **argv)
                       &r->port);
 }
 
+/* Nobody chose this value: it is what the key has without a configuration. */
+static bool is_fallback(const char *name, const char *value)
+{
+    const struct conf_key *key;
+
+    for (size_t i = 0; (key = conf_key_at(i)) != NULL; i++) {
+        if (strcmp(key->name, name) == 0) {
+            return strcmp(key->fallback, value) == 0;
+        }
+    }
+    return false;
+}
+
 /* The database lives in dir/data unless the configuration says otherwise, and
  * all parts learn it the same way: from ASIDE_DATA. */
 static enum rc conf_read(struct run *r)
@@ -103,14 +115,14 @@ static enum rc conf_read(struct run *r)
     }
     r->conf_loaded = true;
     log_open("aside", (enum log_level)r->conf.log_level);
-    if (strcmp(r->conf.data, DATA_DEFAULT) == 0) {
+    if (is_fallback("data", r->conf.data)) {
         if (place_join(data, r->dir, "/data") != RC_OK) {
             return RC_TOO_LARGE;
         }
     } else if (place_join(data, r->conf.data, "") != RC_OK) {
         return RC_TOO_LARGE;
     }
-    r->offline = r->conf.model_url[0] == '\0';
+    r->offline = is_fallback("model.url", r->conf.model_url);
     rc = place_make_dir(data, 0700);
     if (rc == RC_OK && setenv("ASIDE_DATA", data, 1) != 0) {
         rc = RC_NOMEM;

@@ -132,7 +132,8 @@ static const struct row ROW[] = {
 #define N_ROWS (sizeof(ROW) / sizeof(ROW[0]))
 
 /* Variables of the tests and of the crash hook, which are no keys. */
-static const char *const NOT_KEYS[] = {"ASIDE_FAULT_", "ASIDE_TEST_"};
+static const char *const NOT_KEYS[] = {"ASIDE_FAULT_", "ASIDE_TEST_",
+                                         "ASIDE_BIN=", "ASIDE_STATIC="};
 
 const struct conf_key *conf_key_at(size_t i)
 {

@@ -88,6 +88,18 @@ export async function nginxConf({
   return text.replace(/@([A-Z0-9]+)@/g, (whole, name) => blanks[name] ?? whole);
 }
 
+/** Does somebody listen on this Unix socket? */
+function listening(socket) {
+  return new Promise((resolve) => {
+    const peer = net.connect(socket);
+    peer.once('error', () => resolve(false));
+    peer.once('connect', () => {
+      peer.destroy();
+      resolve(true);
+    });
+  });
+}
+
 function environment(options, dirs, modelUrl) {
   const env = { ...process.env };
   for (const name of Object.keys(env)) {
@@ -196,9 +208,18 @@ class Aside {
     return program;
   }
 
-  /** Wait until health answers, and, where one runs, with a runtime. */
+  /** Wait until all sockets are open and health is as it should be. */
   async ready() {
-    if (this.options.responders === 0) {
+    const sockets = [...this.parts.values()]
+      .filter((program) => /^(responder-|offline)/.test(program.name) && program.exit === null)
+      .map((program) => path.join(this.dir, `${program.name}.sock`));
+    for (const socket of sockets) {
+      await eventually(() => {
+        this.guard();
+        return listening(socket);
+      }, { what: `somebody listens on ${socket}` });
+    }
+    if (sockets.length === 0) {
       return;
     }
     await eventually(async () => {

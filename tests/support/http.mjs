@@ -20,9 +20,10 @@ export function request(port, method, path, { headers = {}, body, ms = 70000, si
         : { 'content-length': Buffer.byteLength(body), ...headers },
     });
     const timer = setTimeout(
-      () => req.destroy(new Error(`${method} ${path}: nothing in ${ms} ms`)), ms);
+      () => req.destroy(new Error(`nothing in ${ms} ms`)), ms);
     const fail = (error) => {
       clearTimeout(timer);
+      error.message = `${method} ${path}: ${error.message}`;
       reject(error);
     };
     req.on('error', fail);

@@ -1,0 +1,147 @@
+// nginx as configured for `aside run`, with stand-ins behind it.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+
+import { PATH_WITH_SBIN, ROOT, eventually, startAside } from '../support/harness.mjs';
+import { request } from '../support/http.mjs';
+
+const FAKE = path.join(ROOT, 'tests/support/fake-responder.mjs');
+
+/** nginx with two stand-ins for responders. */
+async function startFake(t, options = {}) {
+  const aside = await startAside({
+    t, runtime: false, programs: { 'aside.fcgi': FAKE }, ...options,
+  });
+  return aside;
+}
+
+function assertProblem(reply, status, code) {
+  assert.equal(reply.status, status);
+  assert.match(reply.headers['content-type'], /^application\/problem\+json/);
+  assert.equal(reply.json.status, status);
+  assert.equal(reply.json.code, code);
+  assert.ok(reply.json.title.length > 0);
+  assert.ok(reply.json.detail.length > 0);
+}
+
+test('nginx finds nothing wrong with its configuration', async (t) => {
+  const aside = await startFake(t);
+  const run = promisify(execFile);
+  const { stderr } = await run(
+    'nginx', ['-t', '-e', 'stderr', '-p', aside.dir, '-c', path.join(aside.dir, 'nginx.conf')],
+    { env: { ...process.env, PATH: PATH_WITH_SBIN } });
+  assert.match(stderr, /test is successful/);
+  assert.doesNotMatch(stderr, /\[(warn|error|emerg)\]/);
+});
+
+test('the page is served with its types and always revalidated', async (t) => {
+  const aside = await startFake(t);
+  await writeFile(path.join(aside.staticDir, 'main.js'), 'export {};\n');
+  await writeFile(path.join(aside.staticDir, 'en.json'), '{}\n');
+  const page = await request(aside.port, 'GET', '/');
+  assert.equal(page.status, 200);
+  assert.match(page.headers['content-type'], /^text\/html/);
+  assert.equal(page.headers['cache-control'], 'no-cache');
+  assert.ok(page.headers.etag);
+  const again = await request(aside.port, 'GET', '/', {
+    headers: { 'if-none-match': page.headers.etag },
+  });
+  assert.equal(again.status, 304);
+  const script = await request(aside.port, 'GET', '/main.js');
+  assert.match(script.headers['content-type'], /^text\/javascript; charset=utf-8/);
+  const texts = await request(aside.port, 'GET', '/en.json');
+  assert.match(texts.headers['content-type'], /^application\/json/);
+  const none = await request(aside.port, 'GET', '/none.js');
+  assert.equal(none.status, 404);
+});
+
+test('a responder learns who asks for what', async (t) => {
+  const aside = await startFake(t);
+  const { json } = await aside.api('POST', '/echo?a=1&b=%20', { x: 'ü' }, { key: 'k1' });
+  assert.equal(json.body, '{"x":"ü"}');
+  const { params } = json;
+  assert.equal(params.REQUEST_METHOD, 'POST');
+  assert.equal(params.REQUEST_URI, '/api/v1/echo?a=1&b=%20');
+  assert.equal(params.QUERY_STRING, 'a=1&b=%20');
+  assert.equal(params.CONTENT_TYPE, 'application/json');
+  assert.equal(params.CONTENT_LENGTH, '10');
+  assert.equal(params.REMOTE_ADDR, '127.0.0.1');
+  assert.equal(params.SERVER_ADDR, '127.0.0.1');
+  assert.equal(params.SERVER_PORT, String(aside.port));
+  assert.equal(params.HTTP_HOST, `127.0.0.1:${aside.port}`);
+  assert.equal(params.HTTP_IDEMPOTENCY_KEY, 'k1');
+  assert.equal(params.REMOTE_USER, undefined);
+});
+
+test('what nginx answers by itself is a problem document', async (t) => {
+  const aside = await startFake(t, { responders: 1 });
+  assertProblem(
+    await aside.api('POST', '/echo', Buffer.alloc(256 * 1024 + 1, 'x')), 413, 'body_too_large');
+  const most = await aside.api('POST', '/echo', Buffer.alloc(256 * 1024, 'x'));
+  assert.equal(most.status, 200);
+  assert.equal(most.json.body.length, 256 * 1024);
+  assertProblem(
+    await request(aside.port, 'GET', '/', { headers: { host: 'bad host' } }), 400, 'malformed');
+  await aside.kill('responder-1');
+  const gone = await aside.api('GET', '/echo');
+  assertProblem(gone, 502, 'unavailable');
+  assert.equal(gone.headers['retry-after'], '1');
+  await aside.restart('responder-1');
+  assert.equal((await aside.api('GET', '/echo')).status, 200);
+});
+
+test('a dead responder is passed over, and what it dropped is given to the other', async (t) => {
+  const aside = await startFake(t);
+  await aside.kill('responder-2');
+  for (let i = 0; i < 10; i++) {
+    assert.equal((await aside.api('POST', '/echo', {})).status, 200);
+  }
+  await aside.restart('responder-2');
+  const pids = new Set();
+  for (let i = 0; i < 10; i++) {
+    pids.add((await aside.api('GET', '/echo')).json.pid);
+  }
+  assert.equal(pids.size, 2);
+  aside.part('responder-1').expected = true;
+  aside.part('responder-2').expected = true;
+  assertProblem(await aside.api('POST', '/die', {}), 502, 'unavailable');
+  await Promise.all([aside.part('responder-1').ended, aside.part('responder-2').ended]);
+});
+
+test('a client that hangs up is told to the responder', async (t) => {
+  const aside = await startFake(t, { responders: 1 });
+  const part = aside.part('responder-1');
+  const count = () => part.log.split('a peer is gone').length - 1;
+  const before = count();
+  const hangUp = new AbortController();
+  const poll = aside.api('GET', '/silence', undefined, { signal: hangUp.signal });
+  const socket = net.connect(aside.port, '127.0.0.1');
+  await new Promise((resolve) => socket.once('connect', resolve));
+  socket.write('GET /api/v1/silence HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  assert.equal((await aside.api('GET', '/echo')).status, 200);
+  hangUp.abort();
+  await assert.rejects(poll, { name: 'AbortError' });
+  socket.destroy();
+  await eventually(() => count() >= before + 3, { ms: 5000, what: 'both polls are closed' });
+});
+
+test('everything may live below a prefix', async (t) => {
+  const aside = await startFake(t, { conf: { prefix: '/aside' } });
+  const page = await request(aside.port, 'GET', '/aside/');
+  assert.equal(page.text, '<!doctype html>a page\n');
+  const { json } = await aside.api('GET', '/echo');
+  assert.equal(json.params.REQUEST_URI, '/aside/api/v1/echo');
+  const bare = await request(aside.port, 'GET', '/aside');
+  assert.equal(bare.status, 301);
+  assert.equal(bare.headers.location, '/aside/');
+  const root = await request(aside.port, 'GET', '/');
+  assert.equal(root.headers.location, '/aside/');
+  const outside = await request(aside.port, 'GET', '/api/v1/echo');
+  assert.equal(outside.status, 404);
+});
