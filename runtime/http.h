@@ -16,7 +16,9 @@
  * used for loopback addresses, certificates are verified. Neither the bearer
  * nor a body ever appears in a log or in detail.
  *
- * Deadlines are judged on boot time. One thread only.
+ * Deadlines are judged on boot time. With no call under way nothing wakes but
+ * the loop's own descriptors. One thread only; the process ignores SIGPIPE,
+ * which a broken TLS connection may raise.
  */
 #ifndef ASIDE_RUNTIME_HTTP_H
 #define ASIDE_RUNTIME_HTTP_H
@@ -104,7 +106,7 @@ struct http_fd {
 /* Sleep until something happens, at most timeout_ms (-1: no limit), then run
  * the callbacks that are due. A signal ends the sleep early, which is no
  * error. n_extra <= HTTP_WAIT_FDS_MAX. Not from within a callback.
- * RC_IO: the wait itself failed, which was logged. */
+ * RC_IO, RC_NOMEM: the wait itself failed, which was logged. */
 enum rc http_wait(struct http *, struct http_fd *extra, size_t n_extra,
                   int64_t timeout_ms) RC_MUST_CHECK;
 

@@ -40,7 +40,7 @@ void model_stream_end(struct model_stream *);
 enum model_verdict model_stream_verdict(const struct model_stream *);
 /* The first chunk with a choice has come: the model has taken the input. */
 bool model_stream_choice_seen(const struct model_stream *);
-/* [DONE] has come: the connection can be closed. */
+/* [DONE] has come, or a whole JSON reply: the connection can be closed. */
 bool model_stream_done_seen(const struct model_stream *);
 /* A finish_reason came. MODEL_COMPLETE without it is unconfirmed. */
 bool model_stream_confirmed(const struct model_stream *);
