@@ -1,14 +1,23 @@
 /* check_main.c - runs every suite; Check's closing line comes last.
  * CK_FORK=no runs them in one process, for a debugger or valgrind. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/suites.h"
 
 typedef Suite *suite_fn(void);
 
 static suite_fn *const SUITES[] = {
-    NULL,
+    arena_suite, buf_suite, doorbell_suite, id_suite,
+    json_suite,  log_suite, utf8_suite,     NULL,
 };
+
+bool suite_may_abort(void)
+{
+    const char *fork_mode = getenv("CK_FORK");
+
+    return fork_mode == NULL || strcmp(fork_mode, "no") != 0;
+}
 
 int main(void)
 {

@@ -11,6 +11,7 @@ static const char *const NAME[RC__MAX] = {
     [RC_INVALID] = "invalid",
     [RC_TOO_LARGE] = "too_large",
     [RC_KEY_REUSED] = "key_reused",
+    [RC_NOT_ELIGIBLE] = "not_eligible",
     [RC_NEWER] = "newer",
     [RC_FENCED] = "fenced",
     [RC_NOMEM] = "nomem",

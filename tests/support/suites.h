@@ -3,5 +3,18 @@
 #define ASIDE_TESTS_SUITES_H
 
 #include <check.h>
+#include <stdbool.h>
+
+/* False where all tests share one process (CK_FORK=no): tests that expect an
+ * assertion to abort are left out then. */
+bool suite_may_abort(void);
+
+Suite *arena_suite(void);
+Suite *buf_suite(void);
+Suite *doorbell_suite(void);
+Suite *id_suite(void);
+Suite *json_suite(void);
+Suite *log_suite(void);
+Suite *utf8_suite(void);
 
 #endif

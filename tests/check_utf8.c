@@ -1,0 +1,135 @@
+/* check_utf8.c - well-formed, cut, clipped, repaired. */
+#include <string.h>
+
+#include "sql/base/utf8.h"
+#include "tests/support/suites.h"
+
+static const struct {
+    const char *name;
+    const char *bytes;
+    size_t len;
+    bool valid;
+    size_t complete; /* utf8_complete_len */
+    const char *repaired;
+} ROW[] = {
+    {"empty", "", 0, true, 0, ""},
+    {"ascii", "abc", 3, true, 3, "abc"},
+    {"nul", "a\0b", 3, true, 3,
+     "a\xef\xbf\xbd"
+     "b"},
+    {"two bytes", "\xc3\xa9", 2, true, 2, "\xc3\xa9"},
+    {"three bytes", "\xe4\xb8\xad", 3, true, 3, "\xe4\xb8\xad"},
+    {"four bytes", "\xf0\x9f\x98\x80", 4, true, 4, "\xf0\x9f\x98\x80"},
+    {"last code point", "\xf4\x8f\xbf\xbf", 4, true, 4, "\xf4\x8f\xbf\xbf"},
+    {"before the surrogates", "\xed\x9f\xbf", 3, true, 3, "\xed\x9f\xbf"},
+    {"above the last", "\xf4\x90\x80\x80", 4, false, 4,
+     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    {"f5", "\xf5", 1, false, 1, "\xef\xbf\xbd"},
+    {"overlong 2", "\xc0\x80", 2, false, 2, "\xef\xbf\xbd\xef\xbf\xbd"},
+    {"overlong 2b", "\xc1\xbf", 2, false, 2, "\xef\xbf\xbd\xef\xbf\xbd"},
+    {"overlong 3", "\xe0\x9f\xbf", 3, false, 3,
+     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    {"overlong 4", "\xf0\x8f\xbf\xbf", 4, false, 4,
+     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    {"surrogate", "\xed\xa0\x80", 3, false, 3,
+     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    {"lone continuation", "a\x80", 2, false, 2, "a\xef\xbf\xbd"},
+    {"broken off in the middle",
+     "\xe4\xb8"
+     "a",
+     3, false, 3,
+     "\xef\xbf\xbd"
+     "a"},
+    {"cut after 1 of 2", "a\xc3", 2, false, 1, "a\xef\xbf\xbd"},
+    {"cut after 1 of 3", "a\xe4", 2, false, 1, "a\xef\xbf\xbd"},
+    {"cut after 2 of 3", "a\xe4\xb8", 3, false, 1, "a\xef\xbf\xbd"},
+    {"cut after 3 of 4", "a\xf0\x9f\x98", 4, false, 1, "a\xef\xbf\xbd"},
+    {"cut overlong", "a\xe0\x80", 3, false, 3, "a\xef\xbf\xbd\xef\xbf\xbd"},
+    {"cut surrogate", "a\xed\xa0", 3, false, 3, "a\xef\xbf\xbd\xef\xbf\xbd"},
+};
+
+START_TEST(table)
+{
+    char out[64];
+    size_t len = ROW[_i].len;
+    size_t n;
+
+    ck_assert_msg(utf8_valid(ROW[_i].bytes, len) == ROW[_i].valid, "%s: valid",
+                  ROW[_i].name);
+    n = utf8_complete_len(ROW[_i].bytes, len);
+    ck_assert_msg(n == ROW[_i].complete, "%s: complete length %zu",
+                  ROW[_i].name, n);
+    n = utf8_repair(ROW[_i].bytes, len, out);
+    ck_assert_msg(strcmp(out, ROW[_i].repaired) == 0, "%s: repaired \"%s\"",
+                  ROW[_i].name, out);
+    ck_assert_uint_eq(n, strlen(out));
+    ck_assert(n <= 3 * len);
+}
+END_TEST
+
+static size_t encode(unsigned c, char out[4])
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+/* One assertion for all: Check's own cost would be minutes here. */
+START_TEST(every_code_point)
+{
+    unsigned wrong = 0;
+    char s[4];
+
+    for (unsigned c = 0; c < 0x110200; c++) {
+        size_t n = encode(c, s);
+        bool valid = c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
+
+        wrong += utf8_valid(s, n) != valid;
+        for (size_t cut = 1; valid && cut < n; cut++) {
+            wrong += utf8_complete_len(s, cut) != 0;
+        }
+    }
+    ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
+START_TEST(clip_never_splits)
+{
+    const char *s = "a\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80z";
+    static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+
+    for (size_t max = 0; max < sizeof(want) / sizeof(want[0]); max++) {
+        size_t n = utf8_clip(s, strlen(s), max);
+        ck_assert_msg(n == want[max], "at most %zu bytes: %zu", max, n);
+    }
+}
+END_TEST
+
+Suite *utf8_suite(void)
+{
+    Suite *s = suite_create("utf8");
+    TCase *t = tcase_create("utf8");
+
+    tcase_add_loop_test(t, table, 0, (int)(sizeof(ROW) / sizeof(ROW[0])));
+    tcase_add_test(t, every_code_point);
+    tcase_add_test(t, clip_never_splits);
+    suite_add_tcase(s, t);
+    return s;
+}
