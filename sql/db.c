@@ -756,6 +756,12 @@ enum rc db_end(struct dbq *q)
     return q->rc;
 }
 
+void db_fail(struct dbq *q, enum rc rc)
+{
+    assert(q->in_use && rc != RC_OK);
+    keep(q, rc);
+}
+
 /* True if a value of this type stands in the column. A failure is kept. */
 static bool column_is(struct dbq *q, int col, int type, int or_type)
 {
@@ -843,6 +849,23 @@ const char *db_text_or(struct dbq *q, int col, struct arena *a,
                        const char *fallback)
 {
     return column_is_null(q, col) ? fallback : db_text(q, col, a);
+}
+
+const void *db_peek(struct dbq *q, int col)
+{
+    if (column_is_null(q, col) ||
+        !column_is(q, col, SQLITE_TEXT, SQLITE_BLOB)) {
+        return NULL;
+    }
+    return sqlite3_column_type(q->stmt, col) == SQLITE_TEXT
+               ? (const void *)sqlite3_column_text(q->stmt, col)
+               : sqlite3_column_blob(q->stmt, col);
+}
+
+size_t db_bytes(struct dbq *q, int col)
+{
+    return db_peek(q, col) == NULL ? 0
+                                   : (size_t)sqlite3_column_bytes(q->stmt, col);
 }
 
 const void *db_blob(struct dbq *q, int col, struct arena *a, size_t *len)

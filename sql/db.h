@@ -104,6 +104,9 @@ void db_bind_i64_or_null(struct dbq *, const char *name, int64_t);
  * that finds the database busy waits as db_tx does. */
 bool db_next(struct dbq *);
 enum rc db_end(struct dbq *) RC_MUST_CHECK;
+/* Keep a failure found while reading: the row makes no sense, or the caller
+ * has no room for it. db_next ends and db_end returns it. */
+void db_fail(struct dbq *, enum rc);
 
 /* Columns of the standing row, counted from 0. NULL or another type where a
  * value is expected is kept as RC_DB, a full arena as RC_TOO_LARGE; the _or
@@ -114,6 +117,10 @@ double db_real(struct dbq *, int col);
 const char *db_text(struct dbq *, int col, struct arena *);
 const char *db_text_or(struct dbq *, int col, struct arena *,
                        const char *fallback);
+/* Text or blob in place, without a copy: valid until the next db_next or
+ * db_end. NULL for null. db_bytes: its length, 0 for null. */
+const void *db_peek(struct dbq *, int col);
+size_t db_bytes(struct dbq *, int col);
 /* Bytes of a text or blob column; *len set. */
 const void *db_blob(struct dbq *, int col, struct arena *, size_t *len);
 

@@ -24,6 +24,7 @@ struct request {
     enum effect_cause cause;
     int64_t attempt;
     int64_t segment_id;
+    const char *tail; /* what follows the segments in the body */
     int64_t body_bytes;
     int64_t input_estimate; /* tokens */
     int64_t not_before_ms;
@@ -102,6 +103,13 @@ enum rc store_source_of_run(struct store *, int64_t run_id, struct arena *,
 enum rc store_note_of_run(struct store *, int64_t run_id, struct arena *,
                           struct note **, size_t *n) RC_MUST_CHECK;
 
+/* Effects in state sent, over all accounts: what a runtime that starts finds
+ * left by one that died. */
+enum rc store_request_sent_ids(struct store *, struct arena *, int64_t **,
+                               size_t *n) RC_MUST_CHECK;
+enum rc store_tool_call_sent_ids(struct store *, struct arena *, int64_t **,
+                                 size_t *n) RC_MUST_CHECK;
+
 /* --- writing, inside a transaction -------------------------------------------
  */
 
@@ -116,7 +124,7 @@ struct request_new {
 };
 /* Plan a model request; its input is fixed by this. */
 enum rc store_request_plan(struct store *, const struct run *,
-                           const struct request_new *,
+                           const struct request_new *, struct arena *,
                            struct request *) RC_MUST_CHECK;
 
 /* planned -> sent, if the provider has a place (R20): max_concurrent places in
@@ -137,6 +145,11 @@ enum rc store_request_first(struct store *, const struct run *,
 enum rc store_request_settle(struct store *, const struct run *,
                              struct request *, enum effect_state from,
                              int64_t now_ms) RC_MUST_CHECK;
+
+/* Usage of a request that was settled after its Run had ended: it is added to
+ * the ended Run's use, which is no state (R25). */
+enum rc store_request_count_late(struct store *, const struct run *,
+                                 const struct usage *) RC_MUST_CHECK;
 
 /* Append a piece of a body. parent_id 0: a shared root, found again by its
  * content; else a piece of run_id. *id: the segment. */

@@ -111,11 +111,20 @@ struct run_filter {
 enum rc store_run_list(struct store *, const struct run_filter *,
                        struct arena *, struct run **, size_t *n) RC_MUST_CHECK;
 
-/* The Runs of a page of messages (from..to, ids), oldest first, with bodies;
- * those continued without words come with the page their time falls in. */
-enum rc store_run_of_messages(struct store *, int64_t conversation_id,
-                              int64_t from, int64_t to, struct arena *,
-                              struct run **, size_t *n) RC_MUST_CHECK;
+/* A page of messages, by ids (both ends in) and by time (from_ms in, to_ms out;
+ * 0 and INT64_MAX where the page is the first or the last). */
+struct run_span {
+    int64_t conversation_id;
+    int64_t from;
+    int64_t to;
+    int64_t from_ms;
+    int64_t to_ms;
+};
+/* The Runs of a page of messages, with bodies: those that the messages started,
+ * oldest first, then those continued without words in that time. */
+enum rc store_run_of_messages(struct store *, const struct run_span *,
+                              struct arena *, struct run **,
+                              size_t *n) RC_MUST_CHECK;
 
 /* Ids of all active Runs of all accounts, oldest first. */
 enum rc store_run_active_ids(struct store *, struct arena *, int64_t **,

@@ -217,6 +217,7 @@ CREATE TABLE tool_call (
     UNIQUE (request_id, n)
 ) STRICT;
 CREATE INDEX tool_call_by_run ON tool_call (run_id, id);
+CREATE INDEX tool_call_sent ON tool_call (id) WHERE state = 'sent';
 
 -- A passage the Run retrieved; the report cites it as [n]. The text is kept
 -- with the Run, so that a citation can be checked when the page is gone.

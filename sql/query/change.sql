@@ -1,0 +1,23 @@
+-- The feed.
+
+-- stmt: CHANGE_INSERT write params=8 cols=0
+INSERT INTO change (account_id, kind, conversation_id, run_id, ref, revision,
+                    part, body)
+VALUES (:account, :kind, :conversation, :run, :ref, :revision, :part, :body);
+
+-- stmt: CHANGE_PAGE read params=3 cols=9
+SELECT seq, kind, account_id, conversation_id, run_id, ref, revision, part, body
+  FROM change
+ WHERE account_id = :account AND seq > :after
+ ORDER BY seq
+ LIMIT :limit;
+
+-- stmt: CHANGE_OLDEST read params=0 cols=1
+SELECT COALESCE(min(seq), 0) FROM change;
+
+-- stmt: CHANGE_RUNS read params=2 cols=2
+-- For the runtime, which serves all accounts.
+SELECT seq, run_id FROM change
+ WHERE seq > :after AND run_id IS NOT NULL AND kind <> 'answer.part'
+   AND seq <= :newest
+ ORDER BY seq;

@@ -1,0 +1,148 @@
+-- Model requests, their bodies, tool calls, sources, notes.
+
+-- stmt: REQUEST_GET read params=2 cols=22
+SELECT q.id, q.run_id, q.purpose, q.state, q.cause, q.attempt, q.segment_id,
+       q.body_bytes, q.input_estimate, q.not_before_ms, q.reply, q.finish,
+       q.error, q.usage_known, q.input_tokens, q.output_tokens, q.estimate,
+       q.planned_ms, q.sent_ms, q.first_ms, q.ended_ms, q.tail
+  FROM request AS q
+  JOIN run ON run.id = q.run_id
+ WHERE q.id = :id AND (run.account_id = :account OR :account = 0);
+
+-- stmt: REQUEST_OF_RUN read params=1 cols=22
+SELECT id, run_id, purpose, state, cause, attempt, segment_id, body_bytes,
+       input_estimate, not_before_ms, reply, finish, error, usage_known,
+       input_tokens, output_tokens, estimate, planned_ms, sent_ms, first_ms,
+       ended_ms, tail
+  FROM request
+ WHERE run_id = :run
+ ORDER BY id;
+
+-- stmt: REQUEST_LAST read params=1 cols=22
+SELECT id, run_id, purpose, state, cause, attempt, segment_id, body_bytes,
+       input_estimate, not_before_ms, reply, finish, error, usage_known,
+       input_tokens, output_tokens, estimate, planned_ms, sent_ms, first_ms,
+       ended_ms, tail
+  FROM request
+ WHERE run_id = :run
+ ORDER BY id DESC
+ LIMIT 1;
+
+-- stmt: REQUEST_BODY_FACTS read params=1 cols=4
+SELECT segment_id, tail, body_bytes, body_sha256 FROM request WHERE id = :id;
+
+-- stmt: REQUEST_INSERT write params=10 cols=0
+INSERT INTO request (run_id, purpose, state, attempt, segment_id, tail,
+                     body_bytes, body_sha256, input_estimate, not_before_ms,
+                     planned_ms)
+VALUES (:run, :purpose, 'planned', :attempt, :segment, :tail, :body_bytes,
+        :body_sha256, :input_estimate, :not_before_ms, :now_ms);
+
+-- stmt: REQUEST_SENT_COUNT read scan params=0 cols=1
+SELECT count(*) FROM request INDEXED BY request_sent WHERE state = 'sent';
+
+-- stmt: REQUEST_SEND write params=2 cols=0
+UPDATE request SET state = 'sent', sent_ms = :now_ms
+ WHERE id = :id AND state = 'planned';
+
+-- stmt: REQUEST_FIRST write params=2 cols=0
+UPDATE request SET first_ms = :now_ms
+ WHERE id = :id AND state = 'sent' AND first_ms IS NULL;
+
+-- stmt: REQUEST_SETTLE write params=12 cols=0
+UPDATE request
+   SET state = :state, cause = :cause, reply = :reply, finish = :finish,
+       usage_known = :usage_known, input_tokens = :input_tokens,
+       output_tokens = :output_tokens, estimate = :estimate, error = :error,
+       ended_ms = :now_ms
+ WHERE id = :id AND state = :from;
+
+-- stmt: REQUEST_SKIP_PLANNED read params=1 cols=1
+SELECT id FROM request WHERE run_id = :run AND state = 'planned';
+
+-- stmt: SEGMENT_GET read params=1 cols=2
+SELECT parent_id, body FROM segment WHERE id = :id;
+
+-- stmt: SEGMENT_ROOT read params=1 cols=1
+SELECT id FROM segment WHERE sha256 = :sha256;
+
+-- stmt: SEGMENT_INSERT write params=4 cols=0
+INSERT INTO segment (parent_id, run_id, sha256, body)
+VALUES (:parent, :run, :sha256, :body);
+
+-- stmt: TOOL_CALL_GET read params=2 cols=15
+SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
+       t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
+       t.started_ms, t.ended_ms
+  FROM tool_call AS t
+  JOIN run ON run.id = t.run_id
+ WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
+
+-- stmt: TOOL_CALL_OF_RUN read params=1 cols=15
+SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
+       result, summary, error, planned_ms, started_ms, ended_ms
+  FROM tool_call
+ WHERE run_id = :run
+ ORDER BY id;
+
+-- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=15
+SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
+       result, summary, error, planned_ms, started_ms, ended_ms
+  FROM tool_call
+ WHERE request_id = :request
+ ORDER BY n;
+
+-- stmt: TOOL_CALL_INSERT write params=8 cols=0
+INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
+                       summary, planned_ms)
+VALUES (:run, :request, :n, :call_id, :name, :arguments, 'planned', :summary,
+        :now_ms);
+
+-- stmt: TOOL_CALL_MOVE write params=8 cols=0
+UPDATE tool_call
+   SET state = :state, cause = :cause, result = :result, summary = :summary,
+       error = :error,
+       started_ms = CASE WHEN :state = 'sent' THEN :now_ms ELSE started_ms END,
+       ended_ms = CASE WHEN :state = 'sent' THEN NULL ELSE :now_ms END
+ WHERE id = :id AND state = :from;
+
+-- stmt: TOOL_CALL_PLANNED read params=1 cols=1
+SELECT id FROM tool_call WHERE run_id = :run AND state = 'planned' ORDER BY id;
+
+-- stmt: SOURCE_FIND read params=2 cols=2
+SELECT id, n FROM source WHERE run_id = :run AND passage = :passage;
+
+-- stmt: SOURCE_NEXT read params=1 cols=1
+SELECT COALESCE(max(n), 0) + 1 FROM source WHERE run_id = :run;
+
+-- stmt: SOURCE_INSERT write params=8 cols=0
+INSERT INTO source (run_id, tool_call_id, n, passage, title, location, heading,
+                    body)
+VALUES (:run, :tool_call, :n, :passage, :title, :location, :heading, :body);
+
+-- stmt: SOURCE_GET read params=2 cols=9
+SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
+       s.heading, s.body
+  FROM source AS s
+  JOIN run ON run.id = s.run_id
+ WHERE s.id = :id AND (run.account_id = :account OR :account = 0);
+
+-- stmt: SOURCE_OF_RUN read params=1 cols=9
+SELECT id, run_id, tool_call_id, n, passage, title, location, heading, body
+  FROM source
+ WHERE run_id = :run
+ ORDER BY n;
+
+-- stmt: NOTE_INSERT write params=3 cols=0
+INSERT INTO note (run_id, body, created_ms) VALUES (:run, :body, :now_ms);
+
+-- stmt: NOTE_OF_RUN read params=1 cols=2
+SELECT id, body FROM note WHERE run_id = :run ORDER BY id;
+
+-- stmt: REQUEST_ALL_SENT read scan params=0 cols=1
+-- Under way, or left so by a runtime that died.
+SELECT id FROM request INDEXED BY request_sent WHERE state = 'sent' ORDER BY id;
+
+-- stmt: TOOL_CALL_ALL_SENT read scan params=0 cols=1
+SELECT id FROM tool_call INDEXED BY tool_call_sent
+ WHERE state = 'sent' ORDER BY id;

@@ -1,0 +1,35 @@
+-- Facts about the database, accounts, the lease and the endpoint.
+
+-- stmt: FACT_FEED read params=0 cols=1
+SELECT feed FROM fact WHERE id = 1;
+
+-- stmt: FACT_AS_OF read scan params=0 cols=1
+-- sqlite_sequence is a table of a few rows without an index, hence COALESCE
+-- over max(); the header says scan for it.
+SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'change';
+
+-- stmt: ACCOUNT_FIND read params=1 cols=1
+SELECT id FROM account WHERE name = :name;
+
+-- stmt: ACCOUNT_INSERT write params=2 cols=0
+INSERT INTO account (name, created_ms) VALUES (:name, :now_ms);
+
+-- stmt: LEASE_EPOCH read params=0 cols=1
+SELECT epoch FROM lease WHERE id = 1;
+
+-- stmt: LEASE_TAKE write params=3 cols=0
+UPDATE lease
+   SET epoch = epoch + 1, pid = :pid, boot_id = :boot_id,
+       renewed_boot_ms = :boot_ms
+ WHERE id = 1;
+
+-- stmt: LEASE_RENEW write params=2 cols=0
+UPDATE lease SET renewed_boot_ms = :boot_ms WHERE id = 1 AND epoch = :epoch;
+
+-- stmt: ENDPOINT_GET read params=0 cols=1
+SELECT state FROM endpoint WHERE id = 1;
+
+-- stmt: ENDPOINT_SET write params=2 cols=0
+-- Written only when it changes, so that a busy endpoint costs no write.
+UPDATE endpoint SET state = :state, changed_ms = :now_ms
+ WHERE id = 1 AND state <> :state;

@@ -1,0 +1,338 @@
+/* store_accept.c - how work comes in: a message becomes a Run that holds a
+ * slot, a research is continued, a short Run becomes research in place. */
+#include "sql/store_handoff.h"
+#include "sql/store_priv.h"
+
+/* What a short Run may use: its entry request and one further one, each with
+ * its retries (R12, R27), and the look-ups of one reply. */
+static const struct conf_budget SHORT_BUDGET = {
+    .requests = 8, .tool_calls = 16, .seconds = 600, .tokens = 200000};
+
+static const struct conf_budget *budget_of(const struct conf *conf,
+                                           enum run_kind kind,
+                                           enum run_depth depth)
+{
+    if (kind == RUN_SHORT) {
+        return &SHORT_BUDGET;
+    }
+    return depth == DEPTH_DEEP ? &conf->deep : &conf->normal;
+}
+
+static int64_t limit_of(const struct conf *conf, enum slot_class class)
+{
+    return class == SLOT_SHORT ? conf->short_limit : conf->background_limit;
+}
+
+static enum rc insert_run(struct store *st, struct run *r, int64_t now_ms,
+                          const struct conf_budget *b)
+{
+    struct dbq *q;
+    enum rc rc = store_as_of(st, &r->accepted_seq);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    q = db_use(st->db, STMT_RUN_INSERT);
+    db_bind_i64(q, ":account", r->account_id);
+    db_bind_i64(q, ":conversation", r->conversation_id);
+    db_bind_i64_or_null(q, ":message", r->message_id);
+    db_bind_i64_or_null(q, ":continues", r->continues);
+    store_bind_word(q, ":kind", LIST_RUN_KIND, (int)r->kind);
+    store_bind_word(q, ":depth", LIST_RUN_DEPTH, (int)r->depth);
+    store_bind_word(q, ":missing_info", LIST_MISSING_INFO,
+                    (int)r->missing_info);
+    store_bind_word(q, ":phase", LIST_RUN_PHASE, (int)r->phase);
+    db_bind_text(q, ":title", r->title);
+    db_bind_i64(q, ":now_ms", now_ms);
+    db_bind_i64(q, ":accepted_seq", r->accepted_seq);
+    db_bind_i64(q, ":requests_limit", b->requests);
+    db_bind_i64(q, ":tool_calls_limit", b->tool_calls);
+    db_bind_i64(q, ":seconds_limit", b->seconds);
+    db_bind_i64(q, ":tokens_limit", b->tokens);
+    rc = db_run(q);
+    if (rc == RC_OK) {
+        r->id = db_last_id(st->db);
+    }
+    return rc;
+}
+
+/* A new Run with its slot n, told to the feed. */
+static enum rc start_run(struct store *st, struct run *r, int64_t n,
+                         const struct conf *conf, int64_t now_ms)
+{
+    enum slot_class class =
+        r->kind == RUN_RESEARCH ? SLOT_BACKGROUND : SLOT_SHORT;
+    enum rc rc;
+
+    rc = insert_run(st, r, now_ms, budget_of(conf, r->kind, r->depth));
+    if (rc == RC_OK) {
+        rc = store_slot_take(st, r->account_id, class, n, r->id);
+    }
+    if (rc == RC_OK) {
+        rc = store_change_of_run(st, r, CHANGE_RUN_CREATED, 0);
+    }
+    if (rc == RC_OK) {
+        rc = store_change_conversation(st, r->account_id, r->conversation_id);
+    }
+    return rc;
+}
+
+static enum rc find_slot(struct store *st, struct store_call *call,
+                         int64_t account_id, enum slot_class class, int64_t *n)
+{
+    enum rc rc =
+        store_slot_find(st, account_id, class, limit_of(call->conf, class), n);
+
+    if (rc == RC_FULL) {
+        enum rc count = store_occupancy(st, account_id, &call->occupancy);
+
+        call->full = class;
+        return count == RC_OK ? RC_FULL : count;
+    }
+    return rc;
+}
+
+/* --- messages ----------------------------------------------------------------
+ */
+
+static enum rc accept_message(struct store *st, struct store_call *call,
+                              int64_t account_id, const struct message_new *in,
+                              struct key_refs *refs)
+{
+    struct run r = {.account_id = account_id,
+                    .conversation_id = in->conversation_id,
+                    .kind = in->background ? RUN_RESEARCH : RUN_SHORT,
+                    .depth = in->depth,
+                    .missing_info = in->missing_info,
+                    .phase = in->background ? PHASE_RESEARCHING : PHASE_ENTRY};
+    struct conversation c = {0};
+    char title[96];
+    int64_t n = 0;
+    enum rc rc;
+
+    rc = store_conversation_get(st, account_id, in->conversation_id,
+                                call->arena, &c);
+    if (rc == RC_OK) {
+        rc = find_slot(st, call, account_id,
+                       in->background ? SLOT_BACKGROUND : SLOT_SHORT, &n);
+    }
+    if (rc == RC_OK) {
+        rc = store_message_add(st, account_id, in->conversation_id, in->body,
+                               call->now_ms, &r.message_id);
+    }
+    if (rc == RC_OK) {
+        store_title_of(in->body, title, sizeof(title));
+        r.title = title;
+        rc = start_run(st, &r, n, call->conf, call->now_ms);
+    }
+    refs->conversation_id = in->conversation_id;
+    refs->message_id = r.message_id;
+    refs->run_id = r.id;
+    return rc;
+}
+
+/* What both a new and a replayed call answer: the things as they are now. */
+static enum rc read_results(struct store *st, struct store_call *call,
+                            int64_t account_id, const struct key_refs *refs,
+                            struct message *m, struct run *r)
+{
+    enum rc rc = store_as_of(st, &call->as_of);
+
+    if (rc == RC_OK && refs->message_id != 0) {
+        rc =
+            store_message_get(st, account_id, refs->message_id, call->arena, m);
+    }
+    if (rc == RC_OK) {
+        rc = store_run_get(st, account_id, refs->run_id, true, call->arena, r);
+    }
+    return rc;
+}
+
+enum rc store_message_send(struct store *st, struct store_call *call,
+                           const struct message_new *in, struct message *m,
+                           struct run *r)
+{
+    struct key_refs refs = {0};
+    int64_t account = 0;
+    enum rc rc;
+
+    rc = store_account_ensure(st, call->account, call->now_ms, &account);
+    if (rc == RC_OK) {
+        rc = store_key_find(st, call, account, &refs);
+    }
+    if (rc == RC_OK && !call->replayed) {
+        rc = accept_message(st, call, account, in, &refs);
+        if (rc == RC_OK) {
+            rc = store_key_bind(st, call, account, &refs);
+        }
+    }
+    return rc == RC_OK ? read_results(st, call, account, &refs, m, r) : rc;
+}
+
+/* --- continuation (R30)
+ * ------------------------------------------------------- */
+
+/* What the old research was told but never took becomes requirements of the
+ * new one (R23). */
+static enum rc carry_over(struct store *st, const struct run *old,
+                          struct run *r, int64_t now_ms, struct arena *a)
+{
+    struct handoff *list = NULL;
+    struct handoff made;
+    size_t n = 0;
+    enum rc rc = store_handoff_of_run(st, old->id, a, &list, &n);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        const struct handoff_new again = {.kind = list[i].kind,
+                                          .origin = ORIGIN_CONTINUATION,
+                                          .message_id = list[i].message_id,
+                                          .now_ms = now_ms};
+
+        if (list[i].state == HANDOFF_NOT_APPLIED) {
+            rc = store_handoff_add(st, r, &again, &made);
+        }
+    }
+    return rc;
+}
+
+static enum rc continue_run(struct store *st, const struct run *old,
+                            int64_t message_id, int64_t slot,
+                            const struct conf *conf, int64_t now_ms,
+                            struct arena *a, struct run *r)
+{
+    enum rc rc;
+
+    *r = (struct run){.account_id = old->account_id,
+                      .conversation_id = old->conversation_id,
+                      .message_id = message_id,
+                      .continues = old->id,
+                      .kind = RUN_RESEARCH,
+                      .depth = old->depth,
+                      .missing_info = old->missing_info,
+                      .phase = PHASE_RESEARCHING,
+                      .title = old->title};
+    rc = start_run(st, r, slot, conf, now_ms);
+    if (rc == RC_OK) {
+        rc = store_run_get(st, 0, r->id, false, a, r);
+    }
+    return rc == RC_OK ? carry_over(st, old, r, now_ms, a) : rc;
+}
+
+static enum rc eligible(const struct run *old)
+{
+    return old->kind == RUN_RESEARCH && states_run_ended(old->state)
+               ? RC_OK
+               : RC_NOT_ELIGIBLE;
+}
+
+static enum rc accept_continuation(struct store *st, struct store_call *call,
+                                   int64_t account_id, int64_t run_id,
+                                   const char *body, struct key_refs *refs)
+{
+    struct run old = {0};
+    struct run r = {0};
+    int64_t slot = 0;
+    enum rc rc;
+
+    rc = store_run_get(st, account_id, run_id, false, call->arena, &old);
+    if (rc == RC_OK) {
+        rc = eligible(&old);
+    }
+    if (rc == RC_OK) {
+        rc = find_slot(st, call, account_id, SLOT_BACKGROUND, &slot);
+    }
+    if (rc == RC_OK && body != NULL) {
+        rc = store_message_add(st, account_id, old.conversation_id, body,
+                               call->now_ms, &refs->message_id);
+    }
+    if (rc == RC_OK) {
+        rc = continue_run(st, &old, refs->message_id, slot, call->conf,
+                          call->now_ms, call->arena, &r);
+    }
+    refs->conversation_id = old.conversation_id;
+    refs->run_id = r.id;
+    return rc;
+}
+
+enum rc store_run_continue(struct store *st, struct store_call *call,
+                           int64_t run_id, const char *body, struct message *m,
+                           struct run *r)
+{
+    struct key_refs refs = {0};
+    int64_t account = 0;
+    enum rc rc;
+
+    *m = (struct message){0};
+    rc = store_account_find(st, call->account, &account);
+    if (rc == RC_OK) {
+        rc = store_key_find(st, call, account, &refs);
+    }
+    if (rc == RC_OK && !call->replayed) {
+        rc = accept_continuation(st, call, account, run_id, body, &refs);
+        if (rc == RC_OK) {
+            rc = store_key_bind(st, call, account, &refs);
+        }
+    }
+    return rc == RC_OK ? read_results(st, call, account, &refs, m, r) : rc;
+}
+
+enum rc store_run_continue_by_entry(struct store *st, const struct run *entry,
+                                    int64_t target_run_id,
+                                    const struct conf *conf, int64_t now_ms,
+                                    struct arena *a, struct run *r)
+{
+    struct run old = {0};
+    int64_t slot = 0;
+    enum rc rc;
+
+    rc = store_run_get(st, entry->account_id, target_run_id, false, a, &old);
+    if (rc == RC_OK) {
+        rc = eligible(&old);
+    }
+    if (rc == RC_OK) {
+        rc = store_slot_find(st, entry->account_id, SLOT_BACKGROUND,
+                             conf->background_limit, &slot);
+    }
+    if (rc == RC_OK) {
+        /* The message belongs to the entry Run already (R03); the new Run is
+         * tied to it by a handoff. */
+        rc = continue_run(st, &old, 0, slot, conf, now_ms, a, r);
+    }
+    return rc;
+}
+
+/* --- short becomes research (R18)
+ * ------------------------------------------------ */
+
+enum rc store_run_to_research(struct store *st, struct run *r,
+                              const char *title, enum run_depth depth,
+                              const char *lead, const struct conf *conf)
+{
+    const struct conf_budget *b = budget_of(conf, RUN_RESEARCH, depth);
+    int64_t n = 0;
+    enum rc rc;
+
+    rc = store_slot_find(st, r->account_id, SLOT_BACKGROUND,
+                         conf->background_limit, &n);
+    if (rc == RC_OK) {
+        rc = store_slot_free(st, r->id);
+    }
+    if (rc == RC_OK) {
+        rc = store_slot_take(st, r->account_id, SLOT_BACKGROUND, n, r->id);
+    }
+    if (rc != RC_OK) {
+        return rc;
+    }
+    r->kind = RUN_RESEARCH;
+    r->depth = depth;
+    r->phase = PHASE_RESEARCHING;
+    if (title != NULL && title[0] != '\0') {
+        r->title = title;
+    }
+    r->lead = lead;
+    r->requests.limit = b->requests;
+    r->tool_calls.limit = b->tool_calls;
+    r->tokens.limit = b->tokens;
+    r->seconds_limit = b->seconds;
+    return store_run_save(st, r);
+}

@@ -1,0 +1,353 @@
+/* store_conversation.c - conversations and the messages in them. */
+#include "sql/store_conversation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sql/base/utf8.h"
+#include "sql/store_priv.h"
+
+#define TITLE_BYTES 70
+
+static void read_conversation(struct dbq *q, struct arena *a,
+                              struct conversation *c)
+{
+    c->id = db_i64(q, 0);
+    c->account_id = db_i64(q, 1);
+    c->title = db_text(q, 2, a);
+    c->created_ms = db_i64(q, 3);
+    c->updated_ms = db_i64(q, 4);
+    c->active_runs = db_i64(q, 5);
+    c->unread = db_i64(q, 6);
+}
+
+enum rc store_conversation_get(struct store *st, int64_t account_id, int64_t id,
+                               struct arena *a, struct conversation *out)
+{
+    struct dbq *q = db_use(st->db, STMT_CONVERSATION_GET);
+    bool found = false;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":account", account_id);
+    if (db_next(q)) {
+        found = true;
+        read_conversation(q, a, out);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+enum rc store_conversation_list(struct store *st, int64_t account_id,
+                                int64_t limit, struct arena *a,
+                                struct conversation **out, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_CONVERSATION_LIST);
+    void *items = NULL;
+    size_t count = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":account", account_id);
+    db_bind_i64(q, ":limit", limit);
+    while (db_next(q)) {
+        struct conversation *c = store_list_add(a, &items, &count, sizeof(*c));
+
+        if (c == NULL) {
+            db_fail(q, RC_TOO_LARGE);
+            break;
+        }
+        read_conversation(q, a, c);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK) {
+        *out = items;
+        *n = count;
+    }
+    return rc;
+}
+
+enum rc store_conversation_create(struct store *st, struct store_call *call,
+                                  const char *title, struct conversation *out)
+{
+    struct key_refs refs = {0};
+    int64_t account = 0;
+    struct dbq *q;
+    enum rc rc;
+
+    rc = store_account_ensure(st, call->account, call->now_ms, &account);
+    if (rc == RC_OK) {
+        rc = store_key_find(st, call, account, &refs);
+    }
+    if (rc == RC_OK && !call->replayed) {
+        q = db_use(st->db, STMT_CONVERSATION_INSERT);
+        db_bind_i64(q, ":account", account);
+        db_bind_text(q, ":title", title);
+        db_bind_i64(q, ":now_ms", call->now_ms);
+        rc = db_run(q);
+        refs.conversation_id = db_last_id(st->db);
+        if (rc == RC_OK) {
+            rc = store_change_conversation(st, account, refs.conversation_id);
+        }
+        if (rc == RC_OK) {
+            rc = store_key_bind(st, call, account, &refs);
+        }
+    }
+    if (rc == RC_OK) {
+        rc = store_as_of(st, &call->as_of);
+    }
+    if (rc == RC_OK) {
+        rc = store_conversation_get(st, account, refs.conversation_id,
+                                    call->arena, out);
+    }
+    return rc;
+}
+
+static enum rc rename_conversation(struct store *st, int64_t id,
+                                   const char *title)
+{
+    struct dbq *q = db_use(st->db, STMT_CONVERSATION_RENAME);
+
+    db_bind_i64(q, ":id", id);
+    db_bind_text(q, ":title", title);
+    return db_run(q);
+}
+
+static enum rc mark_seen(struct store *st, int64_t account_id, int64_t id,
+                         int64_t now_ms)
+{
+    struct dbq *q = db_use(st->db, STMT_CONVERSATION_SEEN);
+
+    db_bind_i64(q, ":account", account_id);
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":now_ms", now_ms);
+    return db_run(q);
+}
+
+enum rc store_conversation_update(struct store *st, struct store_call *call,
+                                  int64_t id, const char *title, bool seen,
+                                  struct conversation *out)
+{
+    int64_t account = 0;
+    enum rc rc;
+
+    rc = store_account_find(st, call->account, &account);
+    if (rc == RC_OK) {
+        rc = store_conversation_get(st, account, id, call->arena, out);
+    }
+    if (rc == RC_OK && title != NULL) {
+        rc = rename_conversation(st, id, title);
+    }
+    if (rc == RC_OK && seen) {
+        rc = mark_seen(st, account, id, call->now_ms);
+    }
+    if (rc == RC_OK) {
+        rc = store_change_conversation(st, account, id);
+    }
+    if (rc == RC_OK) {
+        rc = store_as_of(st, &call->as_of);
+    }
+    if (rc == RC_OK) {
+        rc = store_conversation_get(st, account, id, call->arena, out);
+    }
+    return rc;
+}
+
+static enum rc forget(struct store *st, enum stmt_id stmt, int64_t id)
+{
+    struct dbq *q = db_use(st->db, stmt);
+
+    db_bind_i64(q, ":id", id);
+    return db_run(q);
+}
+
+enum rc store_conversation_delete(struct store *st, struct store_call *call,
+                                  int64_t id)
+{
+    struct change_new gone = {.kind = CHANGE_CONVERSATION_DELETED,
+                              .conversation_id = id};
+    struct conversation c = {0};
+    int64_t account = 0;
+    enum rc rc;
+
+    rc = store_account_find(st, call->account, &account);
+    if (rc == RC_OK) {
+        rc = store_conversation_get(st, account, id, call->arena, &c);
+    }
+    if (rc == RC_OK && c.active_runs > 0) {
+        rc = RC_CONFLICT;
+    }
+    if (rc == RC_OK) {
+        rc = forget(st, STMT_CONVERSATION_FORGET_PARTS, id);
+    }
+    if (rc == RC_OK) {
+        rc = forget(st, STMT_CONVERSATION_DELETE, id);
+    }
+    if (rc == RC_OK) {
+        gone.account_id = account;
+        rc = store_change_add(st, &gone);
+    }
+    if (rc == RC_OK) {
+        rc = store_as_of(st, &call->as_of);
+    }
+    return rc;
+}
+
+/* --- messages
+ * ------------------------------------------------------------------ */
+
+void store_title_of(const char *body, char *out, size_t out_len)
+{
+    size_t len = 0;
+    size_t clip;
+    bool space = false;
+    const char *end = body + strlen(body);
+    const char *p;
+
+    for (p = body; p < end && len + 1 < out_len && len < TITLE_BYTES; p++) {
+        if ((unsigned char)*p <= ' ') {
+            /* The first line that says something is enough. */
+            if (*p == '\n' && len > 0) {
+                break;
+            }
+            space = len > 0;
+            continue;
+        }
+        if (space) {
+            out[len++] = ' ';
+            space = false;
+            if (len + 1 >= out_len) {
+                break;
+            }
+        }
+        out[len++] = *p;
+    }
+    clip = utf8_complete_len(out, len);
+    out[clip] = '\0';
+    if (p < end && *p != '\n' && clip + 4 <= out_len) {
+        memcpy(out + clip, "\xe2\x80\xa6", 4); /* an ellipsis */
+    }
+}
+
+enum rc store_message_add(struct store *st, int64_t account_id,
+                          int64_t conversation_id, const char *body,
+                          int64_t now_ms, int64_t *id)
+{
+    struct change_new made = {.kind = CHANGE_MESSAGE_CREATED,
+                              .account_id = account_id,
+                              .conversation_id = conversation_id};
+    char title[TITLE_BYTES + 8];
+    struct dbq *q = db_use(st->db, STMT_MESSAGE_INSERT);
+    enum rc rc;
+
+    db_bind_i64(q, ":conversation", conversation_id);
+    db_bind_text(q, ":body", body);
+    db_bind_i64(q, ":now_ms", now_ms);
+    rc = db_run(q);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    *id = db_last_id(st->db);
+    store_title_of(body, title, sizeof(title));
+    q = db_use(st->db, STMT_CONVERSATION_TOUCH);
+    db_bind_i64(q, ":id", conversation_id);
+    db_bind_i64(q, ":now_ms", now_ms);
+    db_bind_text(q, ":title", title);
+    rc = db_run_one(q);
+    if (rc == RC_OK) {
+        made.ref = *id;
+        rc = store_change_add(st, &made);
+    }
+    return rc;
+}
+
+static void read_message(struct dbq *q, struct arena *a, struct message *m)
+{
+    m->id = db_i64(q, 0);
+    m->conversation_id = db_i64(q, 1);
+    m->body = db_text(q, 2, a);
+    m->created_ms = db_i64(q, 3);
+    m->run_id = db_i64_or(q, 4, 0);
+    m->handoff_ids = NULL;
+    m->n_handoffs = 0;
+}
+
+static enum rc read_handoff_ids(struct store *st, struct arena *a,
+                                struct message *m)
+{
+    struct dbq *q = db_use(st->db, STMT_MESSAGE_HANDOFFS);
+
+    db_bind_i64(q, ":message", m->id);
+    return store_read_ids(q, a, &m->handoff_ids, &m->n_handoffs);
+}
+
+enum rc store_message_get(struct store *st, int64_t account_id, int64_t id,
+                          struct arena *a, struct message *out)
+{
+    struct dbq *q = db_use(st->db, STMT_MESSAGE_GET);
+    bool found = false;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":account", account_id);
+    if (db_next(q)) {
+        found = true;
+        read_message(q, a, out);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK && !found) {
+        rc = RC_NOT_FOUND;
+    }
+    return rc == RC_OK ? read_handoff_ids(st, a, out) : rc;
+}
+
+/* The page as read, newest first, turned to oldest first. */
+static void turn(struct message *m, size_t n)
+{
+    for (size_t i = 0; i + 1 < n - i; i++) {
+        struct message t = m[i];
+
+        m[i] = m[n - 1 - i];
+        m[n - 1 - i] = t;
+    }
+}
+
+enum rc store_message_page(struct store *st, int64_t conversation_id,
+                           int64_t before, int64_t limit, struct arena *a,
+                           struct message **out, size_t *n, bool *more)
+{
+    struct dbq *q = db_use(st->db, STMT_MESSAGE_PAGE);
+    void *items = NULL;
+    size_t count = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":conversation", conversation_id);
+    db_bind_i64(q, ":before", before > 0 ? before : INT64_MAX);
+    db_bind_i64(q, ":limit", limit + 1);
+    *more = false;
+    while (db_next(q)) {
+        struct message *m;
+
+        if ((int64_t)count == limit) {
+            *more = true;
+            break;
+        }
+        m = store_list_add(a, &items, &count, sizeof(*m));
+        if (m == NULL) {
+            db_fail(q, RC_TOO_LARGE);
+            break;
+        }
+        read_message(q, a, m);
+    }
+    rc = db_end(q);
+    if (count > 1) {
+        turn(items, count);
+    }
+    for (size_t i = 0; i < count && rc == RC_OK; i++) {
+        rc = read_handoff_ids(st, a, &((struct message *)items)[i]);
+    }
+    if (rc == RC_OK) {
+        *out = items;
+        *n = count;
+    }
+    return rc;
+}

@@ -1,0 +1,288 @@
+/* store_tool_call.c - tool calls, the sources they brought, and notes. */
+#include "sql/store_effect.h"
+#include "sql/store_priv.h"
+
+static void read_call(struct dbq *q, struct arena *a, struct tool_call *t)
+{
+    t->id = db_i64(q, 0);
+    t->run_id = db_i64(q, 1);
+    t->request_id = db_i64(q, 2);
+    t->n = db_i64(q, 3);
+    t->call_id = db_text(q, 4, a);
+    t->name = db_text(q, 5, a);
+    t->arguments = db_text(q, 6, a);
+    t->state = (enum effect_state)store_word(q, 7, LIST_EFFECT_STATE);
+    t->cause = (enum effect_cause)store_word(q, 8, LIST_EFFECT_CAUSE);
+    t->result = db_text_or(q, 9, a, NULL);
+    t->summary = db_text(q, 10, a);
+    t->error = db_text_or(q, 11, a, NULL);
+    t->planned_ms = db_i64(q, 12);
+    t->started_ms = db_i64_or(q, 13, 0);
+    t->ended_ms = db_i64_or(q, 14, 0);
+}
+
+enum rc store_tool_call_get(struct store *st, int64_t account_id, int64_t id,
+                            struct arena *a, struct tool_call *out)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_GET);
+    bool found = false;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":account", account_id);
+    if (db_next(q)) {
+        found = true;
+        read_call(q, a, out);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+static enum rc read_calls(struct dbq *q, struct arena *a,
+                          struct tool_call **out, size_t *n)
+{
+    void *items = NULL;
+    size_t count = 0;
+    enum rc rc;
+
+    while (db_next(q)) {
+        struct tool_call *t = store_list_add(a, &items, &count, sizeof(*t));
+
+        if (t == NULL) {
+            db_fail(q, RC_TOO_LARGE);
+            break;
+        }
+        read_call(q, a, t);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK) {
+        *out = items;
+        *n = count;
+    }
+    return rc;
+}
+
+enum rc store_tool_call_of_run(struct store *st, int64_t run_id,
+                               struct arena *a, struct tool_call **out,
+                               size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_OF_RUN);
+
+    db_bind_i64(q, ":run", run_id);
+    return read_calls(q, a, out, n);
+}
+
+enum rc store_tool_call_of_request(struct store *st, int64_t request_id,
+                                   struct arena *a, struct tool_call **out,
+                                   size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_OF_REQUEST);
+
+    db_bind_i64(q, ":request", request_id);
+    return read_calls(q, a, out, n);
+}
+
+enum rc store_tool_call_sent_ids(struct store *st, struct arena *a,
+                                 int64_t **ids, size_t *n)
+{
+    return store_read_ids(db_use(st->db, STMT_TOOL_CALL_ALL_SENT), a, ids, n);
+}
+
+enum rc store_tool_call_plan(struct store *st, const struct run *run,
+                             struct tool_call *t, int64_t now_ms)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_INSERT);
+    enum rc rc;
+
+    db_bind_i64(q, ":run", run->id);
+    db_bind_i64(q, ":request", t->request_id);
+    db_bind_i64(q, ":n", t->n);
+    db_bind_text(q, ":call_id", t->call_id);
+    db_bind_text(q, ":name", t->name);
+    db_bind_text(q, ":arguments", t->arguments);
+    db_bind_text(q, ":summary", t->summary != NULL ? t->summary : "");
+    db_bind_i64(q, ":now_ms", now_ms);
+    rc = db_run(q);
+    if (rc == RC_OK) {
+        t->id = db_last_id(st->db);
+        t->state = EFFECT_PLANNED;
+        rc = store_change_of_run(st, run, CHANGE_TOOL_CALL_UPDATED, t->id);
+    }
+    return rc;
+}
+
+enum rc store_tool_call_move(struct store *st, const struct run *run,
+                             struct tool_call *t, enum effect_state from,
+                             int64_t now_ms)
+{
+    struct dbq *q;
+    enum rc rc;
+
+    if (!states_effect_may_move(from, t->state)) {
+        return RC_CONFLICT;
+    }
+    q = db_use(st->db, STMT_TOOL_CALL_MOVE);
+    db_bind_i64(q, ":id", t->id);
+    store_bind_word(q, ":from", LIST_EFFECT_STATE, (int)from);
+    store_bind_word(q, ":state", LIST_EFFECT_STATE, (int)t->state);
+    store_bind_word(q, ":cause", LIST_EFFECT_CAUSE, (int)t->cause);
+    db_bind_text(q, ":result", t->result);
+    db_bind_text(q, ":summary", t->summary != NULL ? t->summary : "");
+    db_bind_text(q, ":error", t->error);
+    db_bind_i64(q, ":now_ms", now_ms);
+    rc = db_run_one(q);
+    return rc == RC_OK
+               ? store_change_of_run(st, run, CHANGE_TOOL_CALL_UPDATED, t->id)
+               : rc;
+}
+
+/* --- sources
+ * --------------------------------------------------------------------- */
+
+static void read_source(struct dbq *q, struct arena *a, struct source *s)
+{
+    s->id = db_i64(q, 0);
+    s->run_id = db_i64(q, 1);
+    s->tool_call_id = db_i64(q, 2);
+    s->n = db_i64(q, 3);
+    s->passage = db_text(q, 4, a);
+    s->title = db_text(q, 5, a);
+    s->location = db_text(q, 6, a);
+    s->heading = db_text(q, 7, a);
+    s->body = db_text(q, 8, a);
+}
+
+enum rc store_source_get(struct store *st, int64_t account_id, int64_t id,
+                         struct arena *a, struct source *out)
+{
+    struct dbq *q = db_use(st->db, STMT_SOURCE_GET);
+    bool found = false;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":account", account_id);
+    if (db_next(q)) {
+        found = true;
+        read_source(q, a, out);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+enum rc store_source_of_run(struct store *st, int64_t run_id, struct arena *a,
+                            struct source **out, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_SOURCE_OF_RUN);
+    void *items = NULL;
+    size_t count = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":run", run_id);
+    while (db_next(q)) {
+        struct source *s = store_list_add(a, &items, &count, sizeof(*s));
+
+        if (s == NULL) {
+            db_fail(q, RC_TOO_LARGE);
+            break;
+        }
+        read_source(q, a, s);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK) {
+        *out = items;
+        *n = count;
+    }
+    return rc;
+}
+
+static enum rc find_source(struct store *st, struct source *s)
+{
+    struct dbq *q = db_use(st->db, STMT_SOURCE_FIND);
+    bool found = false;
+    enum rc rc;
+
+    db_bind_i64(q, ":run", s->run_id);
+    db_bind_text(q, ":passage", s->passage);
+    if (db_next(q)) {
+        found = true;
+        s->id = db_i64(q, 0);
+        s->n = db_i64(q, 1);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+enum rc store_source_add(struct store *st, const struct run *run,
+                         struct source *s)
+{
+    struct dbq *q;
+    enum rc rc;
+
+    s->run_id = run->id;
+    rc = find_source(st, s);
+    if (rc != RC_NOT_FOUND) {
+        return rc;
+    }
+    q = db_use(st->db, STMT_SOURCE_NEXT);
+    db_bind_i64(q, ":run", run->id);
+    rc = db_one_i64(q, &s->n);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    q = db_use(st->db, STMT_SOURCE_INSERT);
+    db_bind_i64(q, ":run", run->id);
+    db_bind_i64(q, ":tool_call", s->tool_call_id);
+    db_bind_i64(q, ":n", s->n);
+    db_bind_text(q, ":passage", s->passage);
+    db_bind_text(q, ":title", s->title);
+    db_bind_text(q, ":location", s->location);
+    db_bind_text(q, ":heading", s->heading);
+    db_bind_text(q, ":body", s->body);
+    rc = db_run(q);
+    if (rc == RC_OK) {
+        s->id = db_last_id(st->db);
+        rc = store_change_of_run(st, run, CHANGE_SOURCE_ADDED, s->id);
+    }
+    return rc;
+}
+
+/* --- notes
+ * ------------------------------------------------------------------------ */
+
+enum rc store_note_add(struct store *st, int64_t run_id, const char *body,
+                       int64_t now_ms)
+{
+    struct dbq *q = db_use(st->db, STMT_NOTE_INSERT);
+
+    db_bind_i64(q, ":run", run_id);
+    db_bind_text(q, ":body", body);
+    db_bind_i64(q, ":now_ms", now_ms);
+    return db_run(q);
+}
+
+enum rc store_note_of_run(struct store *st, int64_t run_id, struct arena *a,
+                          struct note **out, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_NOTE_OF_RUN);
+    void *items = NULL;
+    size_t count = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":run", run_id);
+    while (db_next(q)) {
+        struct note *note = store_list_add(a, &items, &count, sizeof(*note));
+
+        if (note == NULL) {
+            db_fail(q, RC_TOO_LARGE);
+            break;
+        }
+        note->id = db_i64(q, 0);
+        note->body = db_text(q, 1, a);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK) {
+        *out = items;
+        *n = count;
+    }
+    return rc;
+}
