@@ -113,6 +113,7 @@ enum rc library_list(struct library *, struct arena *,
 struct library_text {
     const char *heading; /* "" allowed; all texts are valid UTF-8 */
     const char *text;
+    bool links; /* mostly links: a menu or an index, found after real text */
 };
 /* A document to store. */
 struct library_document {
@@ -128,14 +129,19 @@ struct library_document {
 /* Store or replace these documents, in one transaction. */
 enum rc library_put(struct library *, const struct library_document *,
                     size_t n) RC_MUST_CHECK;
-/* The file's times changed, its bytes did not. */
-enum rc library_touch(struct library *, int64_t id, int64_t mtime_ns,
-                      int64_t size_bytes) RC_MUST_CHECK;
+/* The times of these files changed, their bytes did not: store id, mtime_ns
+ * and size_bytes, in one transaction. */
+enum rc library_touch(struct library *, const struct library_known *,
+                      size_t n) RC_MUST_CHECK;
 /* Forget these documents, in one transaction. */
 enum rc library_remove(struct library *, const int64_t *ids,
                        size_t n) RC_MUST_CHECK;
-/* A run over all folders has ended. */
-enum rc library_scan_done(struct library *, int64_t now_ms) RC_MUST_CHECK;
+/* A run over all folders has ended. reader is the version of what turns files
+ * into passages; library_reader gives the one of the last run, 0 if none: with
+ * another one, files are to be read again though they did not change. */
+enum rc library_scan_done(struct library *, int64_t now_ms,
+                          int64_t reader) RC_MUST_CHECK;
+enum rc library_reader(struct library *, int64_t *out) RC_MUST_CHECK;
 /* Merge the search index into one piece: after large changes, it makes
  * searches faster. Takes about a second for 10,000 passages. */
 enum rc library_optimize(struct library *) RC_MUST_CHECK;

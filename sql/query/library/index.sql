@@ -51,9 +51,9 @@ SELECT 1
   FROM passage
  WHERE id = :id;
 
--- stmt: LIBRARY_PASSAGE_ADD write params=6 cols=0
-INSERT INTO passage (id, document_id, n, text_hash, heading, text)
-VALUES (:id, :document_id, :n, :text_hash, :heading, :text);
+-- stmt: LIBRARY_PASSAGE_ADD write params=7 cols=0
+INSERT INTO passage (id, document_id, n, start_hash, links, heading, text)
+VALUES (:id, :document_id, :n, :start_hash, :links, :heading, :text);
 
 -- stmt: LIBRARY_PASSAGE_PLACE write params=2 cols=0
 -- The same words at another place of their document.
@@ -90,7 +90,12 @@ SELECT (SELECT count(*)
           FROM passage_fts
          WHERE rowid NOT IN (SELECT seq FROM passage));
 
--- stmt: LIBRARY_SCANNED_SET write params=1 cols=0
+-- stmt: LIBRARY_SCANNED_SET write params=2 cols=0
 UPDATE state
-   SET scanned_ms = :now_ms
+   SET scanned_ms = :now_ms, reader = :reader
+ WHERE id = 1;
+
+-- stmt: LIBRARY_READER_GET read params=0 cols=1
+SELECT reader
+  FROM state
  WHERE id = 1;

@@ -22,7 +22,8 @@ CREATE TABLE passage (
     id          INTEGER NOT NULL UNIQUE CHECK (id > 0),
     document_id INTEGER NOT NULL REFERENCES document (id) ON DELETE CASCADE,
     n           INTEGER NOT NULL CHECK (n >= 0), -- place in it, from 0
-    text_hash   INTEGER NOT NULL,           -- of text alone: finds copies
+    start_hash  INTEGER NOT NULL,           -- of the text's start: finds copies
+    links       INTEGER NOT NULL CHECK (links IN (0, 1)), -- mostly links
     heading     TEXT    NOT NULL,           -- 'Outer > Inner', or ''
     text        TEXT    NOT NULL CHECK (text <> '')
 ) STRICT;
@@ -41,7 +42,8 @@ CREATE VIRTUAL TABLE passage_fts USING fts5 (
 -- One row of facts about the runs.
 CREATE TABLE state (
     id         INTEGER PRIMARY KEY CHECK (id = 1),
-    scanned_ms INTEGER NOT NULL             -- Unix ms, end of the last; 0: none
+    scanned_ms INTEGER NOT NULL,            -- Unix ms, end of the last; 0: none
+    reader     INTEGER NOT NULL             -- version that read all files
 ) STRICT;
 
-INSERT INTO state (id, scanned_ms) VALUES (1, 0);
+INSERT INTO state (id, scanned_ms, reader) VALUES (1, 0, 0);

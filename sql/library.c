@@ -1,0 +1,512 @@
+#include "sql/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/schema.h"
+#include "sql/base/buf.h"
+#include "sql/db.h"
+#include "sql/library_inside.h"
+#include "sql/library_query.h"
+
+/* Hits fetched for each that is wanted, since some are dropped. */
+#define FETCH_FACTOR 6
+/* Weights of a hit, beside that of its words. */
+#define LINKS_SHARE    0.4
+#define MOST_RAISE     0.5
+#define SMALL_DOCUMENT 4
+/* A term in more passages than this tells little; ranking by it is slow. */
+#define COMMON_TERM 2000
+#define READ_ROWS   200
+
+/* --- opening -------------------------------------------------------------- */
+
+static enum rc open_file(const char *dir, int64_t busy_ms, bool read_only,
+                         struct library **out)
+{
+    struct library *lib = calloc(1, sizeof(*lib));
+    enum rc rc = RC_NOMEM;
+    const char *path = NULL;
+
+    if (lib == NULL) {
+        return RC_NOMEM;
+    }
+    lib->work = arena_new(LIBRARY_WORK_BYTES);
+    if (lib->work != NULL) {
+        path = arena_printf(lib->work, "%s/library.db", dir);
+    }
+    if (path != NULL) {
+        rc = db_open(&(struct db_options){.path = path,
+                                          .migrations = SCHEMA_LIBRARY,
+                                          .n_migrations = SCHEMA_LIBRARY_COUNT,
+                                          .busy_ms = busy_ms,
+                                          .read_only = read_only},
+                     &lib->db);
+    }
+    if (rc != RC_OK) {
+        library_close(lib);
+        return rc;
+    }
+    *out = lib;
+    return RC_OK;
+}
+
+enum rc library_open(const char *dir, int64_t busy_ms, struct library **out)
+{
+    return open_file(dir, busy_ms, false, out);
+}
+
+enum rc library_open_read(const char *dir, int64_t busy_ms,
+                          struct library **out)
+{
+    return open_file(dir, busy_ms, true, out);
+}
+
+void library_close(struct library *lib)
+{
+    if (lib != NULL) {
+        if (lib->db != NULL) {
+            db_close(lib->db);
+        }
+        arena_free(lib->work);
+        free(lib);
+    }
+}
+
+/* --- searching ------------------------------------------------------------ */
+
+struct hit {
+    int64_t seq;
+    int64_t document_id;
+    int64_t start_hash;
+    int64_t document_size; /* passages */
+    double score;
+};
+
+/* What is to be given out. */
+struct hits {
+    struct hit hit[LIBRARY_MAX_RESULTS];
+    size_t n;
+    size_t limit;
+};
+
+/* What one query found, before it is sifted. */
+struct finds {
+    struct hit hit[LIBRARY_MAX_RESULTS * FETCH_FACTOR];
+    size_t n;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct hit *x = a;
+    const struct hit *y = b;
+
+    if (x->score != y->score) {
+        return x->score > y->score ? -1 : 1;
+    }
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* A document of which a large part was found is about the subject: its
+ * passages go before equal ones of a document that mentions it in passing. */
+static void raise_subjects(struct finds *finds)
+{
+    double raise[LIBRARY_MAX_RESULTS * FETCH_FACTOR];
+
+    for (size_t i = 0; i < finds->n; i++) {
+        size_t same = 0;
+
+        for (size_t k = 0; k < finds->n; k++) {
+            same += finds->hit[k].document_id == finds->hit[i].document_id;
+        }
+        raise[i] = (double)(same - 1) /
+                   (double)(finds->hit[i].document_size + SMALL_DOCUMENT);
+        raise[i] = raise[i] < MOST_RAISE ? raise[i] : MOST_RAISE;
+    }
+    for (size_t i = 0; i < finds->n; i++) {
+        finds->hit[i].score *= 1 + raise[i];
+    }
+    qsort(finds->hit, finds->n, sizeof(finds->hit[0]), by_score);
+}
+
+static enum rc find(struct library *lib, const char *query, size_t limit,
+                    struct finds *finds)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_SEARCH);
+
+    finds->n = 0;
+    db_bind_text(q, ":query", query);
+    db_bind_i64(q, ":limit", (int64_t)(limit * FETCH_FACTOR));
+    while (db_next(q)) {
+        double share = db_i64(q, 3) != 0 ? LINKS_SHARE : 1;
+
+        finds->hit[finds->n++] = (struct hit){.seq = db_i64(q, 0),
+                                              .document_id = db_i64(q, 1),
+                                              .start_hash = db_i64(q, 2),
+                                              .score = -db_real(q, 4) * share,
+                                              .document_size = db_i64(q, 5)};
+    }
+    return db_end(q);
+}
+
+/* Whether a hit adds something: not a copy of one that is in, and not one
+ * more of a document that is well represented. */
+static bool is_news(const struct hits *hits, const struct hit *h)
+{
+    size_t of_document = 0;
+
+    for (size_t i = 0; i < hits->n; i++) {
+        if (hits->hit[i].start_hash == h->start_hash) {
+            return false;
+        }
+        of_document += hits->hit[i].document_id == h->document_id;
+    }
+    return of_document < LIBRARY_MAX_PER_DOCUMENT;
+}
+
+static enum rc gather(struct library *lib, const struct library_terms *terms,
+                      const char *glue, struct hits *hits)
+{
+    const char *query = library_query_join(terms, glue, lib->work);
+    struct finds *finds = arena_alloc(lib->work, sizeof(*finds));
+    enum rc rc;
+
+    if (query == NULL || finds == NULL) {
+        return RC_TOO_LARGE;
+    }
+    rc = find(lib, query, hits->limit, finds);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    raise_subjects(finds);
+    for (size_t i = 0; i < finds->n && hits->n < hits->limit; i++) {
+        if (is_news(hits, &finds->hit[i])) {
+            hits->hit[hits->n++] = finds->hit[i];
+        }
+    }
+    return RC_OK;
+}
+
+/* The terms without those that stand in very many passages, unless all do. */
+static enum rc drop_common(struct library *lib, struct library_terms *terms)
+{
+    struct library_terms rare = {.n = 0};
+
+    for (size_t i = 0; i < terms->n; i++) {
+        struct dbq *q = db_use(lib->db, STMT_LIBRARY_TERM_COUNT);
+        int64_t count;
+        enum rc rc;
+
+        db_bind_text(q, ":query", terms->term[i]);
+        db_bind_i64(q, ":limit", COMMON_TERM);
+        rc = db_one_i64(q, &count);
+        if (rc != RC_OK) {
+            return rc;
+        }
+        if (count > 0 && count < COMMON_TERM) {
+            rare.term[rare.n++] = terms->term[i];
+        }
+    }
+    if (rare.n > 0) {
+        *terms = rare;
+    }
+    return RC_OK;
+}
+
+/* All words first, then any of them. */
+static enum rc find_hits(struct library *lib, const char *text,
+                         struct hits *hits)
+{
+    struct library_terms terms;
+    enum rc rc = library_query_terms(text, lib->work, &terms);
+
+    if (rc != RC_OK || terms.n == 0) {
+        return rc;
+    }
+    rc = gather(lib, &terms, " AND ", hits);
+    if (rc == RC_OK && hits->n < hits->limit && terms.n > 1) {
+        rc = drop_common(lib, &terms);
+        if (rc == RC_OK) {
+            rc = gather(lib, &terms, " OR ", hits);
+        }
+    }
+    return rc;
+}
+
+static enum rc load_passage(struct library *lib, const struct hit *h,
+                            struct arena *arena, struct library_passage *out)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_PASSAGE_GET);
+    bool found;
+    enum rc rc;
+
+    db_bind_i64(q, ":seq", h->seq);
+    found = db_next(q);
+    if (found) {
+        *out = (struct library_passage){.id = db_i64(q, 0),
+                                        .n = db_i64(q, 1),
+                                        .title = db_text(q, 2, arena),
+                                        .path = db_text(q, 3, arena),
+                                        .heading = db_text(q, 4, arena),
+                                        .text = db_text(q, 5, arena),
+                                        .score = h->score};
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+enum rc library_search(struct library *lib, const char *text, size_t limit,
+                       struct arena *arena, struct library_passage *out,
+                       size_t *n)
+{
+    struct hits hits = {
+        .limit = limit < LIBRARY_MAX_RESULTS ? limit : LIBRARY_MAX_RESULTS};
+    enum rc rc;
+
+    arena_reset(lib->work);
+    rc = db_begin_read(lib->db);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rc = find_hits(lib, text, &hits);
+    for (size_t i = 0; rc == RC_OK && i < hits.n; i++) {
+        rc = load_passage(lib, &hits.hit[i], arena, &out[i]);
+    }
+    db_end_read(lib->db);
+    if (rc == RC_OK) {
+        *n = hits.n;
+    }
+    return rc;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static enum rc find_by_id(struct library *lib, int64_t id, int64_t *document_id,
+                          int64_t *n)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_PASSAGE_FIND);
+    bool found;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    found = db_next(q);
+    if (found) {
+        *document_id = db_i64(q, 0);
+        *n = db_i64(q, 1);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+/* True if path is tail, or ends in a slash and tail. */
+static bool ends_in(const char *path, const char *tail)
+{
+    size_t len = strlen(path);
+    size_t tail_len = strlen(tail);
+
+    return len > tail_len && strcmp(path + len - tail_len, tail) == 0 &&
+           (tail[0] == '/' || path[len - tail_len - 1] == '/');
+}
+
+static enum rc find_by_tail(struct library *lib, const char *tail, int64_t *id)
+{
+    const char *slash = strrchr(tail, '/');
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_BY_NAME);
+    size_t found = 0;
+    enum rc rc;
+
+    db_bind_text(q, ":name", slash == NULL ? tail : slash + 1);
+    while (db_next(q)) {
+        const char *path = db_text(q, 1, lib->work);
+
+        if (path != NULL && ends_in(path, tail)) {
+            *id = db_i64(q, 0);
+            found++;
+        }
+    }
+    rc = db_end(q);
+    return rc == RC_OK && found != 1 ? RC_NOT_FOUND : rc;
+}
+
+enum rc library_find_path(struct library *lib, const char *path, int64_t *id,
+                          const char **title)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_FIND);
+    bool found;
+    enum rc rc;
+
+    db_bind_text(q, ":path", path);
+    found = db_next(q);
+    if (found) {
+        *id = db_i64(q, 0);
+        *title = db_text(q, 1, lib->work);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+static enum rc locate(struct library *lib, const struct library_place *place,
+                      int64_t *document_id, int64_t *from)
+{
+    const char *title;
+    int64_t named = 0;
+    enum rc rc;
+
+    if (place->passage_id != 0) {
+        rc = find_by_id(lib, place->passage_id, document_id, &named);
+    } else if (place->path == NULL || place->path[0] == '\0') {
+        return RC_NOT_FOUND;
+    } else {
+        rc = library_find_path(lib, place->path, document_id, &title);
+        if (rc == RC_NOT_FOUND) {
+            rc = find_by_tail(lib, place->path, document_id);
+        }
+    }
+    *from = place->from < 0 ? named : place->from;
+    return rc;
+}
+
+static enum rc get_document(struct library *lib, int64_t id,
+                            struct arena *arena, struct library_pages *out)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_GET);
+    bool found;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    found = db_next(q);
+    if (found) {
+        out->title = db_text(q, 0, arena);
+        out->path = db_text(q, 1, arena);
+        out->total = db_i64(q, 2);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+static enum rc get_passages(struct library *lib, int64_t document_id,
+                            int64_t from, size_t max_bytes, struct arena *arena,
+                            struct library_pages *out)
+{
+    struct dbq *q;
+    size_t bytes = 0;
+    bool room = true;
+
+    out->passages = arena_alloc(arena, READ_ROWS * sizeof(*out->passages));
+    if (out->passages == NULL) {
+        return RC_TOO_LARGE;
+    }
+    q = db_use(lib->db, STMT_LIBRARY_PASSAGE_FROM);
+    db_bind_i64(q, ":document_id", document_id);
+    db_bind_i64(q, ":from", from);
+    db_bind_i64(q, ":limit", READ_ROWS);
+    while (room && db_next(q)) {
+        const char *text = db_text(q, 3, arena);
+
+        bytes += text == NULL ? 0 : strlen(text);
+        room = out->n == 0 || bytes <= max_bytes;
+        if (room) {
+            out->passages[out->n++] =
+                (struct library_passage){.id = db_i64(q, 0),
+                                         .n = db_i64(q, 1),
+                                         .title = out->title,
+                                         .path = out->path,
+                                         .heading = db_text(q, 2, arena),
+                                         .text = text};
+        }
+    }
+    out->has_more = out->n > 0 && out->passages[out->n - 1].n + 1 < out->total;
+    return db_end(q);
+}
+
+enum rc library_read(struct library *lib, const struct library_place *place,
+                     struct arena *arena, struct library_pages *out)
+{
+    struct library_pages pages = {.n = 0};
+    int64_t document_id = 0;
+    int64_t from = 0;
+    enum rc rc;
+
+    arena_reset(lib->work);
+    rc = db_begin_read(lib->db);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rc = locate(lib, place, &document_id, &from);
+    if (rc == RC_OK) {
+        rc = get_document(lib, document_id, arena, &pages);
+    }
+    if (rc == RC_OK) {
+        rc = get_passages(lib, document_id, from, place->max_bytes, arena,
+                          &pages);
+    }
+    db_end_read(lib->db);
+    if (rc == RC_OK) {
+        *out = pages;
+    }
+    return rc;
+}
+
+enum rc library_scanned_ms(struct library *lib, int64_t *out)
+{
+    return db_one_i64(db_use(lib->db, STMT_LIBRARY_SCANNED_GET), out);
+}
+
+enum rc library_stats(struct library *lib, struct library_totals *out)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_STATS);
+    struct library_totals totals = {0};
+    enum rc rc;
+
+    if (db_next(q)) {
+        totals.documents = db_i64(q, 0);
+        totals.failed = db_i64(q, 1);
+        totals.passages = db_i64(q, 2);
+        totals.scanned_ms = db_i64(q, 3);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK) {
+        *out = totals;
+    }
+    return rc;
+}
+
+enum rc library_list(struct library *lib, struct arena *arena,
+                     struct library_known **out, size_t *n)
+{
+    struct buf list; /* of struct library_known, copied at the end */
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_LIST);
+    void *copy;
+    enum rc rc;
+
+    buf_init(&list, LIBRARY_WORK_BYTES);
+    while (db_next(q)) {
+        struct library_known known = {.id = db_i64(q, 0),
+                                      .path = db_text(q, 1, arena),
+                                      .mtime_ns = db_i64(q, 2),
+                                      .size_bytes = db_i64(q, 3),
+                                      .error = db_text(q, 5, arena)};
+        size_t hash_len = 0;
+        const void *hash = db_blob(q, 4, arena, &hash_len);
+
+        if (hash != NULL && hash_len == HASH_BYTES) {
+            memcpy(known.hash, hash, HASH_BYTES);
+        }
+        buf_add(&list, &known, sizeof(known));
+    }
+    rc = db_end(q);
+    rc = rc == RC_OK ? buf_rc(&list) : rc;
+    copy = rc == RC_OK ? arena_alloc(arena, list.len) : NULL;
+    if (rc == RC_OK && copy == NULL) {
+        rc = RC_TOO_LARGE;
+    }
+    if (rc == RC_OK) {
+        if (list.len > 0) {
+            memcpy(copy, list.data, list.len);
+        }
+        *out = copy;
+        *n = list.len / sizeof(struct library_known);
+    }
+    buf_free(&list);
+    return rc;
+}

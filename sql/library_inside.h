@@ -1,0 +1,20 @@
+/* library_inside.h - what library.c and library_write.c share. */
+#ifndef ASIDE_SQL_LIBRARY_INSIDE_H
+#define ASIDE_SQL_LIBRARY_INSIDE_H
+
+#include "sql/db.h"
+#include "sql/library.h"
+
+/* What one document, or the notes of one search, may need. */
+#define LIBRARY_WORK_BYTES ((size_t)128 << 20)
+
+struct library {
+    struct db *db;
+    struct arena *work; /* reset by every call that uses it */
+};
+
+/* RC_NOT_FOUND if there is none. The title belongs to lib->work. */
+enum rc library_find_path(struct library *, const char *path, int64_t *id,
+                          const char **title) RC_MUST_CHECK;
+
+#endif
