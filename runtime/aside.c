@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/cmd_index.h"
 #include "runtime/cmd_run.h"
 
 struct verb {
@@ -12,6 +13,7 @@ struct verb {
 };
 
 static const struct verb VERBS[] = {
+    {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
     {"run", cmd_run, "[-c file] [-p port] [-d dir]",
      "start everything in the foreground, behind an nginx of its own"},
 };

@@ -1,0 +1,14 @@
+/* cmd_index.h - `aside index`: bring the library up to date, once.
+ *
+ *   aside index [-c file]
+ *
+ * Prints one line about what was done. Ends quietly if another run is at work.
+ */
+#ifndef ASIDE_RUNTIME_CMD_INDEX_H
+#define ASIDE_RUNTIME_CMD_INDEX_H
+
+/* Returns the exit status: 0 if all folders were read, 1 if not, 2 for wrong
+ * usage. Blocks, for seconds. */
+int cmd_index(int argc, char **argv);
+
+#endif
