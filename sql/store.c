@@ -147,7 +147,16 @@ enum rc store_tx(struct store *st, store_fn *fn, void *arg)
 
 enum rc store_batch_begin(struct store *st)
 {
-    return db_begin(st->db, st->busy_ms);
+    enum rc rc = db_begin(st->db, st->busy_ms);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rc = check_owner(st);
+    if (rc != RC_OK) {
+        db_rollback(st->db);
+    }
+    return rc;
 }
 
 enum rc store_batch_call(struct store *st, store_fn *fn, void *arg,

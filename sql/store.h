@@ -46,8 +46,8 @@ void store_read_end(struct store *);
 typedef enum rc store_fn(struct store *, void *arg);
 enum rc store_tx(struct store *, store_fn *, void *arg) RC_MUST_CHECK;
 
-/* Group commit, for the responder's writer: each call in its savepoint, all in
- * one transaction. *result is the call's own outcome. Anything but RC_OK from
+/* Group commit: each call in its savepoint, all in one transaction, fenced as
+ * store_tx is. *result is the call's own outcome. Anything but RC_OK from
  * store_batch_call means that the transaction is gone and every member failed
  * with it. */
 enum rc store_batch_begin(struct store *) RC_MUST_CHECK;

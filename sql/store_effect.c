@@ -202,18 +202,16 @@ static enum rc add_body(struct store *st, int64_t segment_id, const char *tail,
     return rc == RC_OK ? buf_rc(out) : rc;
 }
 
-enum rc store_segment_bytes(struct store *st, int64_t id, int64_t *bytes)
+enum rc store_segment_after_root(struct store *st, int64_t id, struct buf *out)
 {
-    struct buf body;
-    enum rc rc;
+    int64_t ids[CHAIN_MAX];
+    size_t n = 0;
+    enum rc rc = chain_of(st, id, ids, &n);
 
-    buf_init(&body, BODY_LIMIT_BYTES);
-    rc = add_body(st, id, "", &body);
-    if (rc == RC_OK) {
-        *bytes = (int64_t)body.len;
+    while (rc == RC_OK && n > 1) {
+        rc = add_segment(st, ids[--n - 1], out);
     }
-    buf_free(&body);
-    return rc;
+    return rc == RC_OK ? buf_rc(out) : rc;
 }
 
 static enum rc check_sum(struct store *st, int64_t request_id,

@@ -156,9 +156,10 @@ enum rc store_request_count_late(struct store *, const struct run *,
 enum rc store_segment_add(struct store *, int64_t run_id, int64_t parent_id,
                           const char *body, size_t len,
                           int64_t *id) RC_MUST_CHECK;
-/* Bytes of the chain that ends in this segment. */
-enum rc store_segment_bytes(struct store *, int64_t id,
-                            int64_t *bytes) RC_MUST_CHECK;
+/* What the chain that ends in this segment holds after its root, appended to
+ * out: to go on under another root. */
+enum rc store_segment_after_root(struct store *, int64_t id,
+                                 struct buf *out) RC_MUST_CHECK;
 
 /* Insert a planned call. call->id is set. */
 enum rc store_tool_call_plan(struct store *, const struct run *,
