@@ -70,7 +70,7 @@ struct db {
     struct dbq q[STMT__MAX + 1];
 };
 
-/* --- failures and waiting ------------------------------------------------ */
+/* --- failures and waiting ---------------------------------------------- */
 
 /* The one place where SQLite's codes become ours and its messages are logged.
  * what: the statement's name. Bound values never get here, except that FTS5
@@ -173,7 +173,7 @@ static enum rc control(struct db *db, enum control c, int64_t *out)
     return rc;
 }
 
-/* --- faults for the crash tests ------------------------------------------ */
+/* --- faults for the crash tests ---------------------------------------- */
 
 #ifdef ASIDE_FAULTS
 
@@ -227,7 +227,7 @@ static enum rc commit_with_faults(struct db *db)
 
 #endif
 
-/* --- opening -------------------------------------------------------------- */
+/* --- opening ----------------------------------------------------------- */
 
 /* Run a pragma or migration, waiting for locks. Rows are thrown away, but the
  * first column of the first goes to out (out_len bytes) if it is given. */
@@ -449,7 +449,7 @@ void db_close(struct db *db)
     free(db);
 }
 
-/* --- transactions --------------------------------------------------------- */
+/* --- transactions ------------------------------------------------------ */
 
 static enum rc begin_once(struct db *db)
 {
@@ -590,7 +590,7 @@ void db_end_read(struct db *db)
     db_rollback(db);
 }
 
-/* --- statements ----------------------------------------------------------- */
+/* --- statements -------------------------------------------------------- */
 
 /* Keep the first failure of this use. */
 static void keep(struct dbq *q, enum rc rc)
@@ -922,7 +922,7 @@ enum rc db_data_version(struct db *db, int64_t *out)
     return control(db, CONTROL_DATA_VERSION, out);
 }
 
-/* --- the catalogue's guard ------------------------------------------------ */
+/* --- the catalogue's guard --------------------------------------------- */
 
 static enum rc fault_found(char *err, size_t err_len, const struct stmt *st,
                            const char *what, const char *detail)

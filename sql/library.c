@@ -19,7 +19,7 @@
 #define COMMON_TERM 2000
 #define READ_ROWS   200
 
-/* --- opening -------------------------------------------------------------- */
+/* --- opening ----------------------------------------------------------- */
 
 static enum rc open_file(const char *dir, int64_t busy_ms, bool read_only,
                          struct library **out)
@@ -73,7 +73,7 @@ void library_close(struct library *lib)
     }
 }
 
-/* --- searching ------------------------------------------------------------ */
+/* --- searching --------------------------------------------------------- */
 
 struct hit {
     int64_t seq;
@@ -279,7 +279,7 @@ enum rc library_search(struct library *lib, const char *text, size_t limit,
     return rc;
 }
 
-/* --- reading -------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------- */
 
 static enum rc find_by_id(struct library *lib, int64_t id, int64_t *document_id,
                           int64_t *n)

@@ -37,7 +37,7 @@ enum rc library_open_read(const char *dir, int64_t busy_ms,
                           struct library **out) RC_MUST_CHECK;
 void library_close(struct library *); /* NULL is allowed */
 
-/* --- searching and reading ---------------------------------------------- */
+/* --- searching and reading --------------------------------------------- */
 
 struct library_passage {
     int64_t id;
@@ -95,7 +95,7 @@ struct library_totals {
 enum rc library_stats(struct library *,
                       struct library_totals *out) RC_MUST_CHECK;
 
-/* --- indexing ------------------------------------------------------------ */
+/* --- indexing ---------------------------------------------------------- */
 
 /* A document as the library knows it. */
 struct library_known {

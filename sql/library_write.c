@@ -15,8 +15,7 @@
 #define TRY_IDS     8
 #define START_BYTES 400
 
-/* --- one document ----------------------------------------------------------
- */
+/* --- one document ------------------------------------------------------ */
 
 /* A passage to be, and what became of it. */
 struct fresh {
@@ -344,8 +343,7 @@ static enum rc put_document(struct library *lib,
     return rc;
 }
 
-/* --- transactions ----------------------------------------------------------
- */
+/* --- transactions ------------------------------------------------------ */
 
 struct put {
     struct library *lib;

@@ -165,7 +165,7 @@ enum rc states_value(enum states_list list, const char *word, int *value)
     return RC_INVALID;
 }
 
-/* --- the machines: rows are where from, columns where to ------------------ */
+/* --- the machines: rows are where from, columns where to --------------- */
 
 static const bool RUN_MOVES[RUN_STATE__MAX][RUN_STATE__MAX] = {
     [RUN_RUNNING] = {[RUN_AWAITING_INPUT] = true,

@@ -79,8 +79,7 @@ struct store_call {
     enum slot_class full;       /* with RC_FULL: which class */
 };
 
-/* --- accounts --------------------------------------------------------------
- */
+/* --- accounts ---------------------------------------------------------- */
 
 /* RC_NOT_FOUND: no write has created it yet; it reads as empty. */
 enum rc store_account_find(struct store *, const char *name,

@@ -92,8 +92,7 @@ static enum rc find_slot(struct store *st, struct store_call *call,
     return rc;
 }
 
-/* --- messages ----------------------------------------------------------------
- */
+/* --- messages ---------------------------------------------------------- */
 
 static enum rc accept_message(struct store *st, struct store_call *call,
                               int64_t account_id, const struct message_new *in,

@@ -73,8 +73,7 @@ struct note {
     const char *body;
 };
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading ----------------------------------------------------------- */
 
 /* account_id 0: of any account. */
 enum rc store_request_get(struct store *, int64_t account_id, int64_t id,
@@ -110,8 +109,7 @@ enum rc store_request_sent_ids(struct store *, struct arena *, int64_t **,
 enum rc store_tool_call_sent_ids(struct store *, struct arena *, int64_t **,
                                  size_t *n) RC_MUST_CHECK;
 
-/* --- writing, inside a transaction -------------------------------------------
- */
+/* --- writing, inside a transaction ------------------------------------- */
 
 struct request_new {
     enum request_purpose purpose;

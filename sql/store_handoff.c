@@ -84,8 +84,7 @@ enum rc store_handoff_of_messages(struct store *st, int64_t conversation_id,
     return read_list(q, a, out, n);
 }
 
-/* --- adding ------------------------------------------------------------------
- */
+/* --- adding ------------------------------------------------------------ */
 
 /* What becomes of a handoff that arrives now. After the closeout request is
  * planned nothing more can reach the model (R26). */

@@ -62,8 +62,7 @@ struct run {
     size_t n_coverage;
 };
 
-/* --- what the responder does ------------------------------------------------
- */
+/* --- what the responder does ------------------------------------------- */
 
 struct message_new {
     int64_t conversation_id;

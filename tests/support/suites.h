@@ -15,6 +15,7 @@ Suite *doorbell_suite(void);
 Suite *id_suite(void);
 Suite *json_suite(void);
 Suite *log_suite(void);
+Suite *store_suite(void);
 Suite *utf8_suite(void);
 
 #endif

@@ -1,0 +1,433 @@
+/* check_store.c - the store against a real file: accepting, slots, keys,
+ * receipts, ends, bodies, the feed. Tests name the rule they hold. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/base/clock.h"
+#include "sql/store_change.h"
+#include "sql/store_effect.h"
+#include "sql/store_handoff.h"
+#include "sql/store_lease.h"
+#include "tests/support/suites.h"
+#include "tests/support/tmp.h"
+
+static struct store *st;
+static struct arena *mem;
+static struct conf conf;
+static const char *dir;
+static int64_t conv;
+
+static struct store_call call_of(const char *account, const char *key)
+{
+    struct store_call c = {.account = account,
+                           .key = key,
+                           .now_ms = clock_unix_ms(),
+                           .conf = &conf,
+                           .arena = mem};
+
+    if (key != NULL) {
+        hash_sha256(key, 1, c.fingerprint);
+    }
+    return c;
+}
+
+/* Every test step is one transaction: fn of (store, arg). */
+struct step {
+    struct store_call call;
+    const char *text;
+    int64_t id;
+    bool background;
+    struct conversation conversation;
+    struct message message;
+    struct run run;
+    struct handoff handoff;
+};
+
+static enum rc do_create(struct store *s, void *arg)
+{
+    struct step *x = arg;
+
+    return store_conversation_create(s, &x->call, x->text, &x->conversation);
+}
+
+static enum rc do_send(struct store *s, void *arg)
+{
+    struct step *x = arg;
+    const struct message_new in = {
+        .conversation_id = x->id, .body = x->text, .background = x->background};
+
+    return store_message_send(s, &x->call, &in, &x->message, &x->run);
+}
+
+static enum rc do_stop(struct store *s, void *arg)
+{
+    struct step *x = arg;
+
+    return store_run_stop(s, &x->call, x->id, &x->run);
+}
+
+static enum rc do_adjust(struct store *s, void *arg)
+{
+    struct step *x = arg;
+
+    return store_run_adjust(s, &x->call, x->id, x->text, &x->message,
+                            &x->handoff);
+}
+
+static enum rc do_delete(struct store *s, void *arg)
+{
+    struct step *x = arg;
+
+    return store_conversation_delete(s, &x->call, x->id);
+}
+
+static struct step send_as(const char *account, const char *key,
+                           const char *text, bool background, enum rc want)
+{
+    struct step x = {.call = call_of(account, key),
+                     .text = text,
+                     .id = conv,
+                     .background = background};
+
+    ck_assert_int_eq(store_tx(st, do_send, &x), want);
+    return x;
+}
+
+static void set_up(void)
+{
+    char err[200];
+    struct step x = {0};
+
+    dir = tmp_make();
+    mem = arena_new(64u << 20);
+    ck_assert_int_eq(conf_load(NULL, &conf, err, sizeof(err)), RC_OK);
+    ck_assert_int_eq(store_open(dir, 2000, &st), RC_OK);
+    x.call = call_of("me", "create");
+    x.text = "";
+    ck_assert_int_eq(store_tx(st, do_create, &x), RC_OK);
+    conv = x.conversation.id;
+}
+
+static void tear_down(void)
+{
+    store_close(st);
+    arena_free(mem);
+    conf_free(&conf);
+    tmp_remove();
+}
+
+START_TEST(R02_a_replay_gives_the_same_ids)
+{
+    struct step a = send_as("me", "k1", "hello", false, RC_OK);
+    struct step b = send_as("me", "k1", "hello", false, RC_OK);
+    struct step c;
+
+    ck_assert(!a.call.replayed);
+    ck_assert(b.call.replayed);
+    ck_assert_int_eq(a.message.id, b.message.id);
+    ck_assert_int_eq(a.run.id, b.run.id);
+    /* another content under the same key */
+    c.call = call_of("me", "k1");
+    c = a;
+    c.call.fingerprint[0] ^= 1;
+    ck_assert_int_eq(store_tx(st, do_send, &c), RC_KEY_REUSED);
+    /* another account may use the same key, but not this conversation */
+    (void)send_as("you", "k1", "hello", false, RC_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(R16_slots_fill_and_are_freed_by_the_end)
+{
+    struct step first = send_as("me", "k1", "one", false, RC_OK);
+    struct step x;
+    struct occupancy o;
+
+    (void)send_as("me", "k2", "two", false, RC_OK);
+    (void)send_as("me", "k3", "three", false, RC_OK);
+    x = send_as("me", "k4", "four", false, RC_FULL);
+    ck_assert_int_eq(x.call.full, SLOT_SHORT);
+    ck_assert_int_eq(x.call.occupancy.used[SLOT_SHORT], 3);
+    /* R02: a replay succeeds at full capacity */
+    x = send_as("me", "k1", "one", false, RC_OK);
+    ck_assert(x.call.replayed);
+    /* the other class has room */
+    (void)send_as("me", "k5", "five", true, RC_OK);
+    (void)send_as("me", "k6", "six", true, RC_FULL);
+    /* R19: stopping needs no slot, and frees one, in the middle */
+    x = first;
+    x.id = first.run.id;
+    x.call = call_of("me", NULL);
+    ck_assert_int_eq(store_tx(st, do_stop, &x), RC_OK);
+    ck_assert_int_eq(x.run.state, RUN_STOPPED);
+    ck_assert_int_eq(x.run.reason, REASON_STOPPED_BY_USER);
+    ck_assert_int_eq(store_occupancy(st, x.run.account_id, &o), RC_OK);
+    ck_assert_int_eq(o.used[SLOT_SHORT], 2);
+    (void)send_as("me", "k7", "seven", false, RC_OK);
+    (void)send_as("me", "k8", "eight", false, RC_FULL);
+}
+END_TEST
+
+START_TEST(R24_stop_settles_handoffs_and_is_final)
+{
+    struct step r = send_as("me", "k1", "research", true, RC_OK);
+    struct step adj = {
+        .call = call_of("me", "a1"), .id = r.run.id, .text = "also this"};
+    struct step late = {
+        .call = call_of("me", "a2"), .id = r.run.id, .text = "too late"};
+    struct step stop = {.call = call_of("me", "s1"), .id = r.run.id};
+    struct handoff h;
+
+    ck_assert_int_eq(store_tx(st, do_adjust, &adj), RC_OK);
+    ck_assert_int_eq(adj.handoff.state, HANDOFF_RECEIVED);
+    ck_assert_int_eq(store_tx(st, do_stop, &stop), RC_OK);
+    ck_assert_int_eq(store_handoff_get(st, 0, adj.handoff.id, &h), RC_OK);
+    ck_assert_int_eq(h.state, HANDOFF_NOT_APPLIED);
+    ck_assert_int_eq(h.reason, HANDOFF_RUN_STOPPED);
+    /* R23: a late adjustment is kept as a message */
+    ck_assert_int_eq(store_tx(st, do_adjust, &late), RC_OK);
+    ck_assert_int_eq(late.handoff.state, HANDOFF_NOT_APPLIED);
+    ck_assert_int_eq(late.handoff.reason, HANDOFF_RUN_STOPPED);
+    ck_assert_str_eq(late.message.body, "too late");
+    /* stopping again changes nothing */
+    stop.call = call_of("me", NULL);
+    ck_assert_int_eq(store_tx(st, do_stop, &stop), RC_OK);
+    ck_assert_int_eq(stop.run.state, RUN_STOPPED);
+}
+END_TEST
+
+static enum rc end_completed(struct store *s, void *arg)
+{
+    struct step *x = arg;
+    const struct run_end end = {.state = RUN_COMPLETED, .now_ms = 1};
+
+    return store_run_end(s, &x->run, &end);
+}
+
+START_TEST(R22_a_run_is_not_completed_past_an_adjustment)
+{
+    struct step r = send_as("me", "k1", "research", true, RC_OK);
+    struct step adj = {
+        .call = call_of("me", "a1"), .id = r.run.id, .text = "also this"};
+
+    ck_assert_int_eq(store_tx(st, do_adjust, &adj), RC_OK);
+    ck_assert_int_eq(store_tx(st, end_completed, &r), RC_CONFLICT);
+    ck_assert_int_eq(store_run_get(st, 0, r.run.id, false, mem, &r.run), RC_OK);
+    ck_assert_int_eq(r.run.state, RUN_RUNNING);
+}
+END_TEST
+
+struct plan {
+    struct run run;
+    struct request first, second;
+    int64_t root;
+};
+
+static enum rc plan_two(struct store *s, void *arg)
+{
+    struct plan *p = arg;
+    struct request_new in = {
+        .purpose = PURPOSE_RESEARCH, .attempt = 1, .tail = "]}", .now_ms = 5};
+    enum rc rc = store_segment_add(s, 0, 0, "{\"m\":[", 6, &p->root);
+
+    if (rc == RC_OK) {
+        rc = store_segment_add(s, p->run.id, p->root, "1", 1, &in.segment_id);
+    }
+    if (rc == RC_OK) {
+        rc = store_request_plan(s, &p->run, &in, mem, &p->first);
+    }
+    if (rc == RC_OK) {
+        rc = store_segment_add(s, p->run.id, in.segment_id, ",2", 2,
+                               &in.segment_id);
+    }
+    if (rc == RC_OK) {
+        rc = store_request_plan(s, &p->run, &in, mem, &p->second);
+    }
+    return rc;
+}
+
+static enum rc send_second(struct store *s, void *arg)
+{
+    struct plan *p = arg;
+    enum rc rc = store_request_send(s, &p->run, &p->second, 4, 6);
+
+    return rc == RC_OK ? store_request_first(s, &p->run, &p->second, 7) : rc;
+}
+
+START_TEST(R13_a_body_is_what_was_planned)
+{
+    struct step r = send_as("me", "k1", "research", true, RC_OK);
+    struct plan p = {.run = r.run};
+    struct plan q;
+    struct buf body;
+
+    ck_assert_int_eq(store_tx(st, plan_two, &p), RC_OK);
+    buf_init(&body, 1000);
+    ck_assert_int_eq(store_request_input(st, p.first.id, &body), RC_OK);
+    ck_assert_str_eq(buf_str(&body), "{\"m\":[1]}");
+    buf_clear(&body);
+    ck_assert_int_eq(store_request_input(st, p.second.id, &body), RC_OK);
+    ck_assert_str_eq(buf_str(&body), "{\"m\":[1,2]}");
+    buf_free(&body);
+    /* the shared root is found again */
+    q = p;
+    ck_assert_int_eq(store_tx(st, plan_two, &q), RC_OK);
+    ck_assert_int_eq(p.root, q.root);
+}
+END_TEST
+
+START_TEST(handed_when_the_first_chunk_of_a_request_with_it_came)
+{
+    struct step r = send_as("me", "k1", "research", true, RC_OK);
+    struct step early = {
+        .call = call_of("me", "a1"), .id = r.run.id, .text = "early"};
+    struct step late = {
+        .call = call_of("me", "a2"), .id = r.run.id, .text = "late"};
+    struct plan p = {.run = r.run};
+    struct handoff h;
+
+    ck_assert_int_eq(store_tx(st, do_adjust, &early), RC_OK);
+    ck_assert_int_eq(store_tx(st, plan_two, &p), RC_OK);
+    ck_assert_int_eq(store_tx(st, do_adjust, &late), RC_OK);
+    ck_assert_int_eq(store_tx(st, send_second, &p), RC_OK);
+    ck_assert_int_eq(store_handoff_get(st, 0, early.handoff.id, &h), RC_OK);
+    ck_assert_int_eq(h.state, HANDOFF_HANDED);
+    ck_assert_int_eq(h.request_id, p.second.id);
+    ck_assert_int_eq(store_handoff_get(st, 0, late.handoff.id, &h), RC_OK);
+    ck_assert_int_eq(h.state, HANDOFF_RECEIVED);
+}
+END_TEST
+
+static enum rc add_parts(struct store *s, void *arg)
+{
+    struct step *x = arg;
+    enum rc rc = store_answer_open(s, &x->run);
+
+    if (rc == RC_OK) {
+        rc = store_answer_add(s, &x->run, "Hel", 3);
+    }
+    return rc == RC_OK ? store_answer_add(s, &x->run, "lo", 2) : rc;
+}
+
+START_TEST(R05_parts_make_the_answer_and_outlive_the_end)
+{
+    struct step r = send_as("me", "k1", "hi", false, RC_OK);
+
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_OK);
+    ck_assert_int_eq(store_run_get(st, 0, r.run.id, true, mem, &r.run), RC_OK);
+    ck_assert_str_eq(r.run.answer_body, "Hello");
+    ck_assert_int_eq(r.run.answer_parts, 2);
+    ck_assert(!r.run.answer_complete);
+    ck_assert_int_eq(store_tx(st, end_completed, &r), RC_OK);
+    ck_assert_int_eq(store_run_get(st, 0, r.run.id, true, mem, &r.run), RC_OK);
+    ck_assert_str_eq(r.run.answer_body, "Hello");
+    ck_assert(r.run.answer_complete);
+    /* nothing is written to an ended Run */
+    ck_assert_int_ne(store_tx(st, add_parts, &r), RC_OK);
+}
+END_TEST
+
+static struct change_page page_from(int64_t account, int64_t after)
+{
+    struct change_page page = {0};
+    struct store_view view;
+
+    ck_assert_int_eq(store_read_begin(st, &view), RC_OK);
+    ck_assert_int_eq(store_change_page(st, account, after, view.as_of, 200,
+                                       128 * 1024, mem, &page),
+                     RC_OK);
+    store_read_end(st);
+    return page;
+}
+
+START_TEST(the_feed_goes_on_from_a_cursor)
+{
+    struct step r = send_as("me", "k1", "hi", false, RC_OK);
+    struct change_page all = page_from(r.run.account_id, 0);
+    struct change_page rest;
+
+    ck_assert_uint_gt(all.n, 3);
+    ck_assert(!all.reset);
+    ck_assert_int_eq(all.next, r.call.as_of);
+    rest = page_from(r.run.account_id, all.changes[1].seq);
+    ck_assert_uint_eq(rest.n, all.n - 2);
+    ck_assert_uint_eq(page_from(r.run.account_id, all.next).n, 0);
+    ck_assert(page_from(r.run.account_id, all.next + 1).reset);
+    /* another account sees nothing, but its cursor moves */
+    ck_assert_uint_eq(page_from(r.run.account_id + 1, 0).n, 0);
+    ck_assert_int_eq(page_from(r.run.account_id + 1, 0).next, all.next);
+}
+END_TEST
+
+START_TEST(deleting_a_conversation_leaves_no_answer)
+{
+    struct step r = send_as("me", "k1", "hi", false, RC_OK);
+    struct step x = {.call = call_of("me", NULL), .id = conv};
+    struct change_page page;
+
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_OK);
+    ck_assert_int_eq(store_tx(st, do_delete, &x), RC_CONFLICT);
+    ck_assert_int_eq(store_tx(st, end_completed, &r), RC_OK);
+    ck_assert_int_eq(store_tx(st, do_delete, &x), RC_OK);
+    ck_assert_int_eq(store_run_get(st, 0, r.run.id, true, mem, &r.run),
+                     RC_NOT_FOUND);
+    page = page_from(r.run.account_id, 0);
+    for (size_t i = 0; i < page.n; i++) {
+        ck_assert_int_ne(page.changes[i].kind, CHANGE_ANSWER_PART);
+    }
+    ck_assert_int_eq(page.changes[page.n - 1].kind,
+                     CHANGE_CONVERSATION_DELETED);
+    ck_assert_int_eq(page.changes[page.n - 1].conversation_id, conv);
+}
+END_TEST
+
+START_TEST(a_fenced_runtime_writes_nothing)
+{
+    struct step r = send_as("me", "k1", "hi", false, RC_OK);
+    struct store *other;
+
+    ck_assert_int_eq(store_lease_take(st), RC_OK);
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_OK);
+    ck_assert_int_eq(store_open(dir, 2000, &other), RC_OK);
+    ck_assert_int_eq(store_lease_take(other), RC_OK);
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_FENCED);
+    store_close(other);
+}
+END_TEST
+
+START_TEST(one_runtime_holds_the_lock)
+{
+    struct lease_lock *a = NULL;
+    struct lease_lock *b = NULL;
+
+    ck_assert(!store_lease_held(dir));
+    ck_assert_int_eq(store_lease_try(dir, &a), RC_OK);
+    ck_assert(store_lease_held(dir));
+    ck_assert_int_eq(store_lease_try(dir, &b), RC_BUSY);
+    store_lease_release(a);
+    ck_assert(!store_lease_held(dir));
+    ck_assert_int_eq(store_lease_try(dir, &b), RC_OK);
+    store_lease_release(b);
+}
+END_TEST
+
+Suite *store_suite(void)
+{
+    Suite *s = suite_create("store");
+    TCase *t = tcase_create("rules");
+
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, R02_a_replay_gives_the_same_ids);
+    tcase_add_test(t, R16_slots_fill_and_are_freed_by_the_end);
+    tcase_add_test(t, R24_stop_settles_handoffs_and_is_final);
+    tcase_add_test(t, R22_a_run_is_not_completed_past_an_adjustment);
+    tcase_add_test(t, R13_a_body_is_what_was_planned);
+    tcase_add_test(t, handed_when_the_first_chunk_of_a_request_with_it_came);
+    tcase_add_test(t, R05_parts_make_the_answer_and_outlive_the_end);
+    tcase_add_test(t, the_feed_goes_on_from_a_cursor);
+    tcase_add_test(t, deleting_a_conversation_leaves_no_answer);
+    tcase_add_test(t, a_fenced_runtime_writes_nothing);
+    tcase_add_test(t, one_runtime_holds_the_lock);
+    suite_add_tcase(s, t);
+    return s;
+}
