@@ -935,26 +935,25 @@ static enum rc fault_found(char *err, size_t err_len, const struct stmt *st,
 static enum rc check_header(sqlite3_stmt *s, const struct stmt *st, char *err,
                             size_t err_len)
 {
-    char found[16];
+    int params = sqlite3_bind_parameter_count(s);
+    int cols = sqlite3_column_count(s);
 
-    if (sqlite3_bind_parameter_count(s) != st->params) {
-        (void)snprintf(found, sizeof(found), "%d",
-                       sqlite3_bind_parameter_count(s));
-        return fault_found(err, err_len, st, "number of parameters", found);
+    if (params != st->params || cols != st->cols) {
+        (void)snprintf(err, err_len,
+                       "%s: has params=%d cols=%d, says params=%d cols=%d",
+                       st->name, params, cols, st->params, st->cols);
+        return RC_INVALID;
     }
-    if (sqlite3_column_count(s) != st->cols) {
-        (void)snprintf(found, sizeof(found), "%d", sqlite3_column_count(s));
-        return fault_found(err, err_len, st, "number of columns", found);
-    }
-    for (int i = 1; i <= st->params; i++) {
+    for (int i = 1; i <= params; i++) {
         if (sqlite3_bind_parameter_name(s, i) == NULL) {
             return fault_found(err, err_len, st, "a parameter has no name", "");
         }
     }
     if ((sqlite3_stmt_readonly(s) != 0) == st->write) {
-        return fault_found(
-            err, err_len, st,
-            st->write ? "reads, says write" : "writes, says read", "");
+        return fault_found(err, err_len, st,
+                           st->write ? "reads, says write"
+                                     : "writes, says read",
+                           "");
     }
     return RC_OK;
 }

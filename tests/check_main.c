@@ -8,8 +8,19 @@
 typedef Suite *suite_fn(void);
 
 static suite_fn *const SUITES[] = {
-    arena_suite, buf_suite,   doorbell_suite, id_suite, json_suite,
-    log_suite,   store_suite, utf8_suite,     NULL,
+    arena_suite,
+    buf_suite,
+    conf_suite,
+    doorbell_suite,
+    embed_suite,
+    id_suite,
+    json_suite,
+    layers_suite,
+    log_suite,
+    stmt_suite,
+    store_suite,
+    utf8_suite,
+    NULL,
 };
 
 bool suite_may_abort(void)

@@ -88,7 +88,7 @@ UPDATE run
        unknown_requests = unknown_requests + :unknown
  WHERE id = :id;
 
--- stmt: RUN_ANSWER write params=4 cols=0
+-- stmt: RUN_ANSWER write params=3 cols=0
 UPDATE run SET answer_revision = :revision, answer_parts = :parts
  WHERE id = :id AND ended_ms IS NULL AND answer_revision <= :revision;
 

@@ -11,10 +11,14 @@ bool suite_may_abort(void);
 
 Suite *arena_suite(void);
 Suite *buf_suite(void);
+Suite *conf_suite(void);
 Suite *doorbell_suite(void);
+Suite *embed_suite(void);
 Suite *id_suite(void);
 Suite *json_suite(void);
+Suite *layers_suite(void);
 Suite *log_suite(void);
+Suite *stmt_suite(void);
 Suite *store_suite(void);
 Suite *utf8_suite(void);
 

@@ -1,0 +1,297 @@
+/* check_conf.c - defaults, file, environment, and what is said about errors. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/base/conf.h"
+#include "sql/base/log.h"
+#include "tests/support/suites.h"
+#include "tests/support/tmp.h"
+
+extern char **environ;
+
+static struct conf c;
+static char err[512];
+
+/* Without what the tests themselves were started with. */
+static void set_up(void)
+{
+    char name[256];
+
+    (void)tmp_make();
+    for (size_t i = 0; environ[i] != NULL;) {
+        size_t len = strcspn(environ[i], "=");
+        if (strncmp(environ[i], "ASIDE_", 6) == 0 && len < sizeof(name)) {
+            (void)snprintf(name, sizeof(name), "%.*s", (int)len, environ[i]);
+            (void)unsetenv(name);
+        } else {
+            i++;
+        }
+    }
+    memset(&c, 0, sizeof(c));
+    err[0] = '\0';
+}
+
+static void tear_down(void)
+{
+    conf_free(&c);
+    tmp_remove();
+}
+
+static enum rc load(const char *text)
+{
+    return conf_load(tmp_write("aside.conf", text), &c, err, sizeof(err));
+}
+
+START_TEST(defaults)
+{
+    ck_assert_int_eq(conf_load(NULL, &c, err, sizeof(err)), RC_OK);
+    ck_assert_str_eq(c.data, "./var/data");
+    ck_assert_str_eq(c.prefix, "");
+    ck_assert_int_eq(c.auth, CONF_AUTH_NONE);
+    ck_assert_int_eq(c.log_level, LOG_LEVEL_INFO);
+    ck_assert_str_eq(c.model_key, "");
+    ck_assert_int_eq(c.model_max_concurrent, 4);
+    ck_assert_int_eq(c.short_limit, 3);
+    ck_assert_int_eq(c.background_limit, 1);
+    ck_assert_int_eq(c.normal.requests, 24);
+    ck_assert_int_eq(c.normal.tool_calls, 60);
+    ck_assert_int_eq(c.normal.seconds, 900);
+    ck_assert_int_eq(c.normal.tokens, 400000);
+    ck_assert_int_eq(c.deep.requests, 80);
+    ck_assert_int_eq(c.deep.tool_calls, 200);
+    ck_assert_int_eq(c.deep.seconds, 3600);
+    ck_assert_int_eq(c.deep.tokens, 2000000);
+    ck_assert_int_eq(c.busy_timeout_ms, 2000);
+    ck_assert_int_eq(c.max_wait_seconds, 86400);
+    ck_assert_int_eq(c.poll_max_parked, 8000);
+    ck_assert_int_eq(c.offline_words_per_second, 40);
+}
+END_TEST
+
+START_TEST(file)
+{
+    ck_assert_int_eq(load("# comment\n\n  short.limit =  7 \r\n"
+                          "model.name=a b = c # d\n"
+                          "auth = proxy\nlog.level = error\n"
+                          "prefix = /a/b\nmodel.url = https://x/v1\n"
+                          "hosts =\n\tbackground.limit\t=\t2"),
+                     RC_OK);
+    ck_assert_int_eq(c.short_limit, 7);
+    ck_assert_str_eq(c.model_name, "a b = c # d");
+    ck_assert_int_eq(c.auth, CONF_AUTH_PROXY);
+    ck_assert_int_eq(c.log_level, LOG_LEVEL_ERROR);
+    ck_assert_str_eq(c.prefix, "/a/b");
+    ck_assert_str_eq(c.model_url, "https://x/v1");
+    ck_assert_str_eq(c.hosts, "");
+    ck_assert_int_eq(c.background_limit, 2);
+}
+END_TEST
+
+START_TEST(environment_wins)
+{
+    ck_assert_int_eq(setenv("ASIDE_SHORT_LIMIT", "9", 1), 0);
+    ck_assert_int_eq(setenv("ASIDE_MODEL_MAX_CONCURRENT", "11", 1), 0);
+    ck_assert_int_eq(setenv("ASIDE_FAULT_COMMIT", "x", 1), 0);
+    ck_assert_int_eq(setenv("ASIDE_TEST_ANY", "x", 1), 0);
+    ck_assert_int_eq(load("short.limit = 7\nbackground.limit = 5\n"), RC_OK);
+    ck_assert_int_eq(c.short_limit, 9);
+    ck_assert_int_eq(c.model_max_concurrent, 11);
+    ck_assert_int_eq(c.background_limit, 5);
+}
+END_TEST
+
+/* What follows the directory of the file. */
+static const struct {
+    const char *text;
+    const char *says;
+} BAD[] = {
+    {"\n\nmodle.url = x\n", ":3: unknown key \"modle.url\""},
+    {"short.limit = x\n", ":1: short.limit: expected a whole number from 1 to "
+                          "1000, found \"x\""},
+    {"short.limit = 0\n", "found \"0\""},
+    {"short.limit = 1001\n", "found \"1001\""},
+    {"short.limit = 99999999999999999999\n", "expected a whole number"},
+    {"short.limit = -1\n", "found \"-1\""},
+    {"short.limit = +1\n", "found \"+1\""},
+    {"short.limit = 1.5\n", "found \"1.5\""},
+    {"short.limit = 0x10\n", "found \"0x10\""},
+    {"short.limit =\n", "found \"\""},
+    {"short.limit\n", ":1: expected \"key = value\""},
+    {"= 3\n", ":1: unknown key \"\""},
+    {"Short.limit = 3\n", ":1: unknown key \"Short.limit\""},
+    {"short.limit = 3\n#\nshort.limit = 3\n",
+     ":3: short.limit stands already in line 1"},
+    {"auth = basic\n", ":1: auth: expected none or proxy, found \"basic\""},
+    {"log.level = all\n", "expected debug, info, warn or error"},
+    {"prefix = aside\n", "prefix: expected nothing, or a path"},
+    {"prefix = /aside/\n", "prefix: expected nothing, or a path"},
+    {"prefix = /\n", "prefix: expected nothing, or a path"},
+    {"prefix = /a//b\n", "prefix: expected nothing, or a path"},
+    {"prefix = /a\"b\n", "prefix: expected nothing, or a path"},
+    {"model.url = ftp://x\n", "model.url: expected http:// or https://"},
+    {"model.url = https://\n", "model.url: expected http:// or https://"},
+    {"model.url = https://x/v1/\n", "model.url: expected http:// or https://"},
+    {"model.url = https://x/v1?a=b\n", "model.url: expected"},
+    {"model.url =\n", "model.url: expected http:// or https://"},
+    {"data =\n", "data: expected a directory"},
+    {"hosts = a\x01z\n", ":1: hosts: expected UTF-8 text"},
+    {"hosts = \xff\n", ":1: hosts: expected UTF-8 text"},
+    {"model.context_tokens = 2000\nmodel.max_output_tokens = 2000\n",
+     "expected less than model.context_tokens"},
+};
+
+START_TEST(faults_in_the_file)
+{
+    struct conf before = {.short_limit = 123};
+
+    c = before;
+    ck_assert_int_eq(load(BAD[_i].text), RC_INVALID);
+    ck_assert_msg(strstr(err, BAD[_i].says) != NULL, "%s: %s", BAD[_i].text,
+                  err);
+    ck_assert_ptr_null(strchr(err, '\n'));
+    ck_assert_int_eq(c.short_limit, 123);
+    if (BAD[_i].says[0] == ':') {
+        ck_assert_ptr_nonnull(strstr(err, "/aside.conf:"));
+    }
+}
+END_TEST
+
+START_TEST(faults_in_the_environment)
+{
+    ck_assert_int_eq(setenv("ASIDE_SHORT_LIMIT", "many", 1), 0);
+    ck_assert_int_eq(load(""), RC_INVALID);
+    ck_assert_str_eq(err, "ASIDE_SHORT_LIMIT: short.limit: expected a whole "
+                          "number from 1 to 1000, found \"many\"");
+    ck_assert_int_eq(unsetenv("ASIDE_SHORT_LIMIT"), 0);
+    ck_assert_int_eq(setenv("ASIDE_MODLE_URL", "x", 1), 0);
+    ck_assert_int_eq(load(""), RC_INVALID);
+    ck_assert_str_eq(err, "ASIDE_MODLE_URL: no key has this variable");
+    ck_assert_int_eq(unsetenv("ASIDE_MODLE_URL"), 0);
+    ck_assert_int_eq(setenv("ASIDE_SHORT_LIMIT_THAT_IS_LONGER_THAN_ANY_NAME_"
+                            "OF_A_KEY_COULD_EVER_BE_IN_THIS_PROGRAM",
+                            "1", 1),
+                     0);
+    ck_assert_int_eq(load(""), RC_INVALID);
+}
+END_TEST
+
+START_TEST(a_secret_is_never_shown)
+{
+    ck_assert_int_eq(setenv("ASIDE_MODEL_KEY",
+                            "sk-se\x02"
+                            "cret",
+                            1),
+                     0);
+    ck_assert_int_eq(load(""), RC_INVALID);
+    ck_assert_ptr_nonnull(strstr(err, "model.key"));
+    ck_assert_ptr_null(strstr(err, "sk-"));
+    ck_assert_ptr_null(strstr(err, "cret"));
+}
+END_TEST
+
+START_TEST(files_that_cannot_be_read)
+{
+    char *large = malloc(70000);
+    FILE *f;
+
+    ck_assert_int_eq(conf_load(tmp_path("none"), &c, err, sizeof(err)),
+                     RC_INVALID);
+    ck_assert_ptr_nonnull(strstr(err, "none: cannot be opened: "));
+    ck_assert_int_eq(conf_load(tmp_path("."), &c, err, sizeof(err)),
+                     RC_INVALID);
+    ck_assert_ptr_nonnull(strstr(err, "cannot be read: "));
+    memset(large, '#', 69999);
+    large[69999] = '\0';
+    ck_assert_int_eq(load(large), RC_INVALID);
+    ck_assert_ptr_nonnull(strstr(err, "longer than 65536 bytes"));
+    large[65536] = '\0';
+    ck_assert_int_eq(load(large), RC_OK);
+    conf_free(&c);
+    f = fopen(tmp_path("nul"), "we");
+    ck_assert_uint_eq(fwrite("auth = none\n#\0\n", 1, 15, f), 15);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(conf_load(tmp_path("nul"), &c, err, sizeof(err)),
+                     RC_INVALID);
+    ck_assert_ptr_nonnull(strstr(err, "nul:2: a NUL character"));
+    free(large);
+}
+END_TEST
+
+START_TEST(a_short_error_buffer_is_respected)
+{
+    char small[9];
+
+    memset(small, 'x', sizeof(small));
+    ck_assert_int_eq(conf_load(tmp_write("a", "x"), &c, small, 8), RC_INVALID);
+    ck_assert_uint_eq(strlen(small), 7);
+    ck_assert_int_eq(small[8], 'x');
+}
+END_TEST
+
+/* docs/configuration.md has exactly one row for each key, in order. */
+START_TEST(documentation)
+{
+    char *text = tmp_read("docs/configuration.md");
+    const char *at = strstr(text, "\n| `");
+    const struct conf_key *k;
+    char row[1024];
+
+    for (size_t i = 0; (k = conf_key_at(i)) != NULL; i++) {
+        const char *tick = k->fallback[0] == '\0' ? "" : "`";
+        (void)snprintf(row, sizeof(row), "\n| `%s` | %s%s%s | %s |\n", k->name,
+                       tick, tick[0] == '\0' ? "(empty)" : k->fallback, tick,
+                       k->help);
+        ck_assert_msg(at != NULL && strncmp(at, row, strlen(row)) == 0,
+                      "docs/configuration.md, expected: %s", row);
+        at += strlen(row) - 1;
+    }
+    ck_assert_msg(strncmp(at, "\n|", 2) != 0, "a row without key: %s", at);
+    free(text);
+}
+END_TEST
+
+/* Two keys must not share a variable, nor one pass for a variable of the
+ * tests. */
+START_TEST(variables_are_distinct)
+{
+    char a[128], b[128];
+
+    for (size_t i = 0; conf_key_at(i) != NULL; i++) {
+        (void)snprintf(a, sizeof(a), "%s", conf_key_at(i)->name);
+        ck_assert_uint_eq(strspn(a, "abcdefghijklmnopqrstuvwxyz_."), strlen(a));
+        ck_assert(strncmp(a, "test.", 5) != 0 && strncmp(a, "fault.", 6) != 0);
+        for (size_t j = 0; j < i; j++) {
+            (void)snprintf(b, sizeof(b), "%s", conf_key_at(j)->name);
+            for (char *p = a; *p != '\0'; p++) {
+                *p = *p == '.' ? '_' : *p;
+            }
+            for (char *p = b; *p != '\0'; p++) {
+                *p = *p == '.' ? '_' : *p;
+            }
+            ck_assert_str_ne(a, b);
+        }
+    }
+}
+END_TEST
+
+Suite *conf_suite(void)
+{
+    Suite *s = suite_create("conf");
+    TCase *t = tcase_create("conf");
+
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, defaults);
+    tcase_add_test(t, file);
+    tcase_add_test(t, environment_wins);
+    tcase_add_loop_test(t, faults_in_the_file, 0,
+                        (int)(sizeof(BAD) / sizeof(BAD[0])));
+    tcase_add_test(t, faults_in_the_environment);
+    tcase_add_test(t, a_secret_is_never_shown);
+    tcase_add_test(t, files_that_cannot_be_read);
+    tcase_add_test(t, a_short_error_buffer_is_respected);
+    tcase_add_test(t, documentation);
+    tcase_add_test(t, variables_are_distinct);
+    suite_add_tcase(s, t);
+    return s;
+}
