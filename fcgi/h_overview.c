@@ -1,0 +1,88 @@
+#include "fcgi/handlers.h"
+#include "fcgi/read.h"
+#include "fcgi/reply.h"
+#include "fcgi/view.h"
+
+#define MAX_CONVERSATIONS 500
+#define MAX_ACTIVE_RUNS   1000
+
+struct overview {
+    struct read read;
+    struct occupancy occupancy;
+    struct conversation *conversations;
+    size_t n_conversations;
+    struct run *runs;
+    size_t n_runs;
+};
+
+static enum rc read_lists(const struct ask *ask, struct overview *o)
+{
+    const struct run_filter active = {.account_id = o->read.account_id,
+                                      .limit = MAX_ACTIVE_RUNS,
+                                      .state = -1,
+                                      .kind = -1,
+                                      .active_only = true};
+    enum rc rc;
+
+    if (o->read.account_id == 0) {
+        return RC_OK;
+    }
+    rc = store_occupancy(ask->store, o->read.account_id, &o->occupancy);
+    if (rc == RC_OK) {
+        rc = store_conversation_list(ask->store, o->read.account_id,
+                                     MAX_CONVERSATIONS, ask->arena,
+                                     &o->conversations, &o->n_conversations);
+    }
+    if (rc == RC_OK) {
+        rc = store_run_list(ask->store, &active, ask->arena, &o->runs,
+                            &o->n_runs);
+    }
+    return rc;
+}
+
+static void put_overview(const struct ask *ask, struct json_out *json,
+                         const struct overview *o)
+{
+    const struct conf *conf = ask->app->conf;
+
+    read_put_view(json, &o->read);
+    json_kstr(json, "account", ask->account);
+    json_key(json, "limits");
+    json_open_object(json);
+    json_ki64(json, "short", conf->short_limit);
+    json_ki64(json, "background", conf->background_limit);
+    json_close_object(json);
+    json_key(json, "occupancy");
+    view_occupancy(json, &o->occupancy, conf);
+    json_key(json, "conversations");
+    json_open_array(json);
+    for (size_t i = 0; i < o->n_conversations; i++) {
+        view_conversation(json, &o->conversations[i]);
+    }
+    json_close_array(json);
+    json_key(json, "runs");
+    json_open_array(json);
+    for (size_t i = 0; i < o->n_runs; i++) {
+        view_run(json, &o->runs[i]);
+    }
+    json_close_array(json);
+}
+
+enum serve_then h_overview_get(struct ask *ask)
+{
+    struct overview o = {0};
+    struct reply reply;
+    enum rc rc = read_begin(ask, &o.read);
+
+    if (rc != RC_OK) {
+        return reply_rc(ask->req, rc);
+    }
+    rc = read_lists(ask, &o);
+    read_end(ask);
+    if (rc != RC_OK) {
+        return reply_rc(ask->req, rc);
+    }
+    reply_open(&reply);
+    put_overview(ask, &reply.json, &o);
+    return reply_send(&reply, ask->req, 200);
+}

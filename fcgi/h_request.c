@@ -1,0 +1,46 @@
+#include "fcgi/handlers.h"
+#include "fcgi/read.h"
+#include "fcgi/reply.h"
+#include "sql/store_effect.h"
+
+#define INPUT_LIMIT_BYTES ((size_t)64 * 1024 * 1024)
+
+static enum rc read_input(const struct ask *ask, struct buf *out)
+{
+    struct request request;
+    struct read read;
+    enum rc rc = read_begin(ask, &read);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rc = RC_NOT_FOUND;
+    if (read.account_id != 0) {
+        rc = store_request_get(ask->store, read.account_id, ask->id, ask->arena,
+                               &request);
+    }
+    if (rc == RC_OK) {
+        rc = store_request_input(ask->store, ask->id, out);
+    }
+    read_end(ask);
+    return rc;
+}
+
+/* The exact bytes that were sent to the model (R13). */
+enum serve_then h_request_input(struct ask *ask)
+{
+    enum serve_then then;
+    struct buf input;
+    enum rc rc;
+
+    buf_init(&input, INPUT_LIMIT_BYTES);
+    rc = read_input(ask, &input);
+    if (rc == RC_OK) {
+        then = reply_bytes(ask->req, "application/json", NULL, buf_str(&input),
+                           input.len);
+    } else {
+        then = reply_rc(ask->req, rc);
+    }
+    buf_free(&input);
+    return then;
+}

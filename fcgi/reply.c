@@ -1,0 +1,220 @@
+#include "fcgi/reply.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sql/base/log.h"
+
+#define COMMON_HEADERS                                                         \
+    "Cache-Control: no-store\r\n"                                              \
+    "X-Content-Type-Options: nosniff\r\n"
+
+static const struct {
+    int status;
+    const char *code;
+    const char *title;
+} PROBLEM[REPLY__MAX] = {
+    [REPLY_MALFORMED_TARGET] = {400, "malformed_target",
+                                "The address is not well-formed"},
+    [REPLY_MALFORMED_BODY] = {400, "malformed_body",
+                              "The body did not arrive as it was announced"},
+    [REPLY_INVALID_JSON] = {400, "invalid_json", "The body is not JSON"},
+    [REPLY_NOT_AN_OBJECT] = {400, "not_an_object",
+                             "The body is not a JSON object"},
+    [REPLY_DUPLICATE_MEMBER] = {400, "duplicate_member",
+                                "The body names a member twice"},
+    [REPLY_UNAUTHORIZED] = {401, "unauthorized", "Not logged in"},
+    [REPLY_FORBIDDEN] = {403, "forbidden", "Not allowed from there"},
+    [REPLY_FOREIGN_ORIGIN] = {403, "foreign_origin",
+                              "Another site may not write here"},
+    [REPLY_NOT_FOUND] = {404, "not_found", "Not found"},
+    [REPLY_METHOD_NOT_ALLOWED] = {405, "method_not_allowed",
+                                  "This address does not take that method"},
+    [REPLY_KEY_REUSED] = {409, "key_reused",
+                          "The Idempotency-Key stands for another request"},
+    [REPLY_RUN_ACTIVE] = {409, "run_active", "A Run is still active"},
+    [REPLY_NOT_AWAITING_INPUT] = {409, "not_awaiting_input",
+                                  "The Run does not wait for an answer"},
+    [REPLY_NOT_ELIGIBLE] = {409, "not_eligible",
+                            "That cannot be done to this Run"},
+    [REPLY_CONFLICT] = {409, "conflict", "It is in another state by now"},
+    [REPLY_TOO_LARGE] = {413, "too_large", "Too large"},
+    [REPLY_MEDIA_TYPE] = {415, "media_type",
+                          "The body must be application/json"},
+    [REPLY_INVALID_FIELD] = {422, "invalid_field", "A field is not valid"},
+    [REPLY_INVALID_KEY] = {422, "invalid_key",
+                           "The Idempotency-Key is not valid"},
+    [REPLY_KEY_MISSING] = {428, "key_missing",
+                           "An Idempotency-Key is required"},
+    [REPLY_SHORT_FULL] = {429, "short_capacity_full",
+                          "All places for answers are taken"},
+    [REPLY_BACKGROUND_FULL] = {429, "background_capacity_full",
+                               "All places for background research are taken"},
+    [REPLY_INTERNAL] = {500, "internal", "Something went wrong here"},
+    [REPLY_BUSY] = {503, "busy", "The database is busy"},
+};
+
+int reply_status(enum reply_code code)
+{
+    assert(code < REPLY__MAX);
+    return PROBLEM[code].status;
+}
+
+enum reply_code reply_code_of(enum rc rc)
+{
+    switch (rc) {
+    case RC_NOT_FOUND:
+        return REPLY_NOT_FOUND;
+    case RC_CONFLICT:
+        return REPLY_CONFLICT;
+    case RC_BUSY:
+        return REPLY_BUSY;
+    case RC_INVALID:
+        return REPLY_INVALID_FIELD;
+    case RC_TOO_LARGE:
+        return REPLY_TOO_LARGE;
+    case RC_KEY_REUSED:
+        return REPLY_KEY_REUSED;
+    case RC_NOT_ELIGIBLE:
+        return REPLY_NOT_ELIGIBLE;
+    case RC_FULL: /* of which class, only the call knows */
+    case RC_NEWER:
+    case RC_FENCED:
+    case RC_NOMEM:
+    case RC_IO:
+    case RC_DB:
+    case RC_OK:
+    case RC__MAX:
+        break;
+    }
+    return REPLY_INTERNAL;
+}
+
+/* --- JSON ------------------------------------------------------------------
+ */
+
+void reply_open(struct reply *reply)
+{
+    buf_init(&reply->buf, REPLY_LIMIT_BYTES);
+    json_begin(&reply->json, &reply->buf);
+    json_open_object(&reply->json);
+}
+
+void reply_drop(struct reply *reply)
+{
+    buf_free(&reply->buf);
+}
+
+static void send_buf(struct req *r, int status, const char *type,
+                     const char *headers, const struct buf *buf)
+{
+    struct req_reply out = {.status = status,
+                            .type = type,
+                            .headers = headers,
+                            .body = buf_str(buf),
+                            .body_len = buf->len};
+
+    if (req_reply(r, &out) != RC_OK) {
+        log_debug(NULL, "the peer left before its reply of %d", status);
+    }
+}
+
+enum serve_then reply_send(struct reply *reply, struct req *r, int status)
+{
+    enum rc rc;
+
+    json_close_object(&reply->json);
+    rc = json_end(&reply->json);
+    if (rc == RC_OK) {
+        send_buf(r, status, "application/json", COMMON_HEADERS, &reply->buf);
+    }
+    reply_drop(reply);
+    if (rc != RC_OK) {
+        log_error(NULL, "a reply could not be built: %s", rc_name(rc));
+        return reply_problem(r, REPLY_INTERNAL, NULL);
+    }
+    return SERVE_FINISH;
+}
+
+enum serve_then reply_bytes(struct req *r, const char *type,
+                            const char *headers, const char *body, size_t len)
+{
+    struct buf lines;
+    struct req_reply out = {
+        .status = 200, .type = type, .body = body, .body_len = len};
+
+    buf_init(&lines, 4096);
+    buf_puts(&lines, COMMON_HEADERS);
+    if (headers != NULL) {
+        buf_puts(&lines, headers);
+    }
+    out.headers = buf_str(&lines);
+    if (req_reply(r, &out) != RC_OK) {
+        log_debug(NULL, "the peer left before its reply");
+    }
+    buf_free(&lines);
+    return SERVE_FINISH;
+}
+
+/* --- problems --------------------------------------------------------------
+ */
+
+void reply_open_problem(struct reply *reply, enum reply_code code,
+                        const char *detail)
+{
+    assert(code < REPLY__MAX);
+    reply_open(reply);
+    json_ki64(&reply->json, "status", PROBLEM[code].status);
+    json_kstr(&reply->json, "title", PROBLEM[code].title);
+    json_kstr(&reply->json, "detail",
+              detail == NULL ? PROBLEM[code].title : detail);
+    json_kstr(&reply->json, "code", PROBLEM[code].code);
+}
+
+enum serve_then reply_send_problem(struct reply *reply, struct req *r,
+                                   enum reply_code code, const char *header)
+{
+    static const char TYPE[] = "application/problem+json";
+    static const char LAST_RESORT[] = "{\"status\":500,\"code\":\"internal\"}";
+    struct buf lines;
+
+    json_close_object(&reply->json);
+    if (json_end(&reply->json) != RC_OK) {
+        buf_clear(&reply->buf);
+        buf_puts(&reply->buf, LAST_RESORT);
+        code = REPLY_INTERNAL;
+    }
+    buf_init(&lines, 4096);
+    buf_puts(&lines, COMMON_HEADERS);
+    if (code == REPLY_BUSY) {
+        buf_puts(&lines, "Retry-After: 1\r\n");
+    }
+    if (header != NULL) {
+        buf_puts(&lines, header);
+    }
+    send_buf(r, PROBLEM[code].status, TYPE, buf_str(&lines), &reply->buf);
+    buf_free(&lines);
+    reply_drop(reply);
+    return SERVE_FINISH;
+}
+
+enum serve_then reply_problem_with(struct req *r, enum reply_code code,
+                                   const char *detail, const char *header)
+{
+    struct reply reply;
+
+    reply_open_problem(&reply, code, detail);
+    return reply_send_problem(&reply, r, code, header);
+}
+
+enum serve_then reply_problem(struct req *r, enum reply_code code,
+                              const char *detail)
+{
+    return reply_problem_with(r, code, detail, NULL);
+}
+
+enum serve_then reply_rc(struct req *r, enum rc rc)
+{
+    assert(rc != RC_OK);
+    return reply_problem(r, reply_code_of(rc), NULL);
+}

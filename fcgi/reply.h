@@ -1,0 +1,91 @@
+/* reply.h - JSON replies, and problems (RFC 9457).
+ *
+ * Every reply is complete, with Cache-Control: no-store and nosniff. What a
+ * person or program did wrong has a stable code, listed once in reply.c; the
+ * one map from an rc to a problem stands there too.
+ */
+#ifndef ASIDE_FCGI_REPLY_H
+#define ASIDE_FCGI_REPLY_H
+
+#include "fcgi/req.h"
+#include "fcgi/serve.h"
+#include "sql/base/json.h"
+#include "sql/base/rc.h"
+
+#define REPLY_LIMIT_BYTES (64 * 1024 * 1024)
+
+enum reply_code {
+    REPLY_MALFORMED_TARGET = 0,
+    REPLY_MALFORMED_BODY,
+    REPLY_INVALID_JSON,
+    REPLY_NOT_AN_OBJECT,
+    REPLY_DUPLICATE_MEMBER,
+    REPLY_UNAUTHORIZED,
+    REPLY_FORBIDDEN,
+    REPLY_FOREIGN_ORIGIN,
+    REPLY_NOT_FOUND,
+    REPLY_METHOD_NOT_ALLOWED,
+    REPLY_KEY_REUSED,
+    REPLY_RUN_ACTIVE,
+    REPLY_NOT_AWAITING_INPUT,
+    REPLY_NOT_ELIGIBLE,
+    REPLY_CONFLICT,
+    REPLY_TOO_LARGE,
+    REPLY_MEDIA_TYPE,
+    REPLY_INVALID_FIELD,
+    REPLY_INVALID_KEY,
+    REPLY_KEY_MISSING,
+    REPLY_SHORT_FULL,
+    REPLY_BACKGROUND_FULL,
+    REPLY_INTERNAL,
+    REPLY_BUSY,
+    REPLY__MAX
+};
+
+/* --- a reply that is one JSON object ---------------------------------------
+ *
+ *     struct reply reply;
+ *     reply_open(&reply);
+ *     json_kstr(&reply.json, "name", value);
+ *     return reply_send(&reply, req, 200);
+ */
+struct reply {
+    struct buf buf;
+    struct json_out json;
+};
+
+void reply_open(struct reply *);
+/* Close the object, send it, free. What could not be built is told as a
+ * problem. */
+enum serve_then reply_send(struct reply *, struct req *, int status);
+/* Free a reply that is not sent, whatever scopes are open. */
+void reply_drop(struct reply *);
+
+/* Finished bytes of another type; headers as in req_reply, or NULL. */
+enum serve_then reply_bytes(struct req *, const char *type, const char *headers,
+                            const char *body, size_t len);
+
+/* --- problems ---------------------------------------------------------------
+ */
+
+/* detail: one sentence for a person; NULL: the title says it all. It may quote
+ * input, which is valid UTF-8 then. */
+enum serve_then reply_problem(struct req *, enum reply_code,
+                              const char *detail);
+/* The same with one header line ("Allow: GET\r\n"). */
+enum serve_then reply_problem_with(struct req *, enum reply_code,
+                                   const char *detail, const char *header);
+/* The same with further members, which the caller writes between: the object
+ * is open and holds the standard members. */
+void reply_open_problem(struct reply *, enum reply_code, const char *detail);
+enum serve_then reply_send_problem(struct reply *, struct req *,
+                                   enum reply_code, const char *header);
+
+/* The map: which problem an outcome is. Never called for RC_OK. */
+enum reply_code reply_code_of(enum rc);
+enum serve_then reply_rc(struct req *, enum rc);
+
+/* Status of a problem, for tests and logs. */
+int reply_status(enum reply_code);
+
+#endif

@@ -1,0 +1,152 @@
+#include "fcgi/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmark.h>
+
+#include "sql/base/id.h"
+
+#define LIMIT_BYTES ((size_t)16 * 1024 * 1024)
+
+/* One line of plain text, with what Markdown would take for markup escaped. */
+static void put_plain(struct buf *out, const char *text)
+{
+    static const char MARKUP[] = "\\`*_{}[]<>()#+-!|~&";
+
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c < 0x20) {
+            buf_putc(out, ' ');
+            continue;
+        }
+        if (strchr(MARKUP, *text) != NULL) {
+            buf_putc(out, '\\');
+        }
+        buf_putc(out, *text);
+    }
+}
+
+static void put_source(struct buf *out, const struct source *s)
+{
+    buf_printf(out, "- \\[%" PRId64 "\\] ", s->n);
+    put_plain(out, s->title);
+    if (*s->heading != '\0') {
+        buf_puts(out, " \xe2\x80\xba ");
+        put_plain(out, s->heading);
+    }
+    if (*s->location != '\0') {
+        buf_puts(out, " \xe2\x80\x94 ");
+        put_plain(out, s->location);
+    }
+    buf_putc(out, '\n');
+}
+
+static void put_coverage(struct buf *out, const struct coverage *c)
+{
+    static const char *const SAID[COVERAGE_STATUS__MAX] = {
+        [COVERED] = "covered",
+        [COVERED_PARTIAL] = "covered in part",
+        [COVERED_NOT] = "not covered",
+    };
+    char id[ID_TEXT_BYTES];
+
+    buf_puts(out, c->handoff_id == 0 ? "- The request" : "- The adjustment");
+    if (c->message_id != 0) {
+        buf_puts(out, " (");
+        put_plain(out, id_text(ID_MESSAGE, c->message_id, id));
+        buf_puts(out, ")");
+    }
+    buf_printf(out, ": %s", SAID[c->status]);
+    if (*c->remark != '\0') {
+        buf_puts(out, ". ");
+        put_plain(out, c->remark);
+    }
+    buf_putc(out, '\n');
+}
+
+enum rc report_markdown(const struct report *report, struct buf *out)
+{
+    const struct run *run = report->run;
+
+    buf_puts(out, "# ");
+    put_plain(out, *run->title == '\0' ? "Report" : run->title);
+    buf_puts(out, "\n\n");
+    if (run->lead != NULL && *run->lead != '\0') {
+        buf_printf(out, "%s\n\n", run->lead);
+    }
+    buf_puts(out, run->answer_body == NULL ? "" : run->answer_body);
+    buf_puts(out, "\n");
+    if (report->n_sources > 0) {
+        buf_puts(out, "\n## Sources\n\n");
+    }
+    for (size_t i = 0; i < report->n_sources; i++) {
+        put_source(out, &report->sources[i]);
+    }
+    if (run->n_coverage > 0) {
+        buf_puts(out, "\n## Coverage\n\n");
+    }
+    for (size_t i = 0; i < run->n_coverage; i++) {
+        put_coverage(out, &run->coverage[i]);
+    }
+    return buf_rc(out);
+}
+
+static void put_html_text(struct buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&':
+            buf_puts(out, "&amp;");
+            break;
+        case '<':
+            buf_puts(out, "&lt;");
+            break;
+        case '>':
+            buf_puts(out, "&gt;");
+            break;
+        default:
+            buf_putc(out, *text);
+            break;
+        }
+    }
+}
+
+enum rc report_html(const struct report *report, struct buf *out)
+{
+    static const char STYLE[] =
+        "body{max-width:44rem;margin:2rem auto;padding:0 1rem;"
+        "font:1rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#fff}"
+        "h1,h2,h3{line-height:1.25}pre{overflow-x:auto}"
+        "pre,code{background:#f3f3f3}"
+        "blockquote{margin-left:0;padding-left:1rem;"
+        "border-left:.25rem solid #ccc}";
+    struct buf markdown;
+    char *html;
+    enum rc rc;
+
+    buf_init(&markdown, LIMIT_BYTES);
+    rc = report_markdown(report, &markdown);
+    if (rc != RC_OK) {
+        buf_free(&markdown);
+        return rc;
+    }
+    /* Without CMARK_OPT_UNSAFE: raw HTML and unsafe links are left out. */
+    html = cmark_markdown_to_html(markdown.data, markdown.len,
+                                  CMARK_OPT_VALIDATE_UTF8);
+    buf_free(&markdown);
+    if (html == NULL) {
+        return RC_NOMEM;
+    }
+    buf_puts(out, "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" "
+                  "content=\"width=device-width\">\n<title>");
+    put_html_text(out, report->run->title);
+    buf_printf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n", STYLE);
+    buf_puts(out, html);
+    buf_puts(out, "</body>\n</html>\n");
+    free(html);
+    return buf_rc(out);
+}

@@ -1,0 +1,282 @@
+#include "fcgi/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/access.h"
+#include "fcgi/handlers.h"
+#include "fcgi/reply.h"
+#include "sql/base/id.h"
+#include "sql/base/log.h"
+
+#define V1 "/api/v1"
+
+static const struct route ROUTE[] = {
+    {REQ_GET, V1 "/health", ROUTE_OPEN, h_health_get},
+    {REQ_GET, V1 "/overview", ROUTE_READ, h_overview_get},
+    {REQ_POST, V1 "/conversations", ROUTE_WRITE, h_conversation_create},
+    {REQ_GET, V1 "/conversations/{conv}", ROUTE_READ, h_conversation_get},
+    {REQ_PATCH, V1 "/conversations/{conv}", ROUTE_WRITE, h_conversation_update},
+    {REQ_DELETE, V1 "/conversations/{conv}", ROUTE_WRITE,
+     h_conversation_delete},
+    {REQ_POST, V1 "/conversations/{conv}/messages", ROUTE_WRITE,
+     h_message_send},
+    {REQ_GET, V1 "/runs", ROUTE_READ, h_run_list},
+    {REQ_GET, V1 "/runs/{run}", ROUTE_READ, h_run_get},
+    {REQ_POST, V1 "/runs/{run}/adjustments", ROUTE_WRITE, h_handoff_adjust},
+    {REQ_POST, V1 "/runs/{run}/stop", ROUTE_WRITE, h_run_stop},
+    {REQ_POST, V1 "/runs/{run}/reply", ROUTE_WRITE, h_handoff_reply},
+    {REQ_POST, V1 "/runs/{run}/continue", ROUTE_WRITE, h_run_continue},
+    {REQ_GET, V1 "/runs/{run}/report", ROUTE_READ, h_report_get},
+    {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
+    {REQ_GET, V1 "/changes", ROUTE_READ, h_changes_get},
+};
+
+#define N_ROUTES (sizeof(ROUTE) / sizeof(ROUTE[0]))
+
+/* --- finding ---------------------------------------------------------------
+ */
+
+/* An id as a placeholder names it: "{run}" takes "run_17". */
+static bool match_id(const char *name, size_t name_len, const char *text,
+                     size_t len, int64_t *id)
+{
+    static const struct {
+        const char *name;
+        enum id_kind kind;
+    } KIND[] = {
+        {"{conv}", ID_CONVERSATION},
+        {"{run}", ID_RUN},
+        {"{req}", ID_REQUEST},
+    };
+    char copy[ID_TEXT_BYTES];
+
+    if (len >= sizeof(copy)) {
+        return false;
+    }
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    for (size_t i = 0; i < sizeof(KIND) / sizeof(KIND[0]); i++) {
+        if (strlen(KIND[i].name) == name_len &&
+            strncmp(KIND[i].name, name, name_len) == 0) {
+            return id_parse(KIND[i].kind, copy, id) == RC_OK;
+        }
+    }
+    return false;
+}
+
+static bool match_path(const char *pattern, const char *path, int64_t *id)
+{
+    while (*pattern == '/' && *path == '/') {
+        size_t want = strcspn(pattern + 1, "/");
+        size_t have = strcspn(path + 1, "/");
+
+        if (pattern[1] == '{') {
+            if (!match_id(pattern + 1, want, path + 1, have, id)) {
+                return false;
+            }
+        } else if (want != have || strncmp(pattern + 1, path + 1, want) != 0) {
+            return false;
+        }
+        pattern += 1 + want;
+        path += 1 + have;
+    }
+    return *pattern == '\0' && *path == '\0';
+}
+
+static void add_allowed(char allow[ROUTE_ALLOW_BYTES], enum req_method method)
+{
+    static const char *const NAME[REQ__MAX] = {
+        [REQ_GET] = "GET, HEAD", [REQ_HEAD] = "",         [REQ_POST] = "POST",
+        [REQ_PATCH] = "PATCH",   [REQ_DELETE] = "DELETE", [REQ_OTHER] = "",
+    };
+    size_t len = strlen(allow);
+
+    (void)snprintf(allow + len, ROUTE_ALLOW_BYTES - len, "%s%s",
+                   len == 0 ? "" : ", ", NAME[method]);
+}
+
+enum route_match route_find(enum req_method method, const char *path,
+                            const struct route **out, int64_t *id,
+                            char allow[ROUTE_ALLOW_BYTES])
+{
+    enum route_match match = ROUTE_NO_PATH;
+
+    allow[0] = '\0';
+    *id = 0;
+    if (method == REQ_HEAD) {
+        method = REQ_GET;
+    }
+    for (size_t i = 0; path != NULL && i < N_ROUTES; i++) {
+        if (!match_path(ROUTE[i].pattern, path, id)) {
+            continue;
+        }
+        if (ROUTE[i].method == method) {
+            *out = &ROUTE[i];
+            return ROUTE_FOUND;
+        }
+        add_allowed(allow, ROUTE[i].method);
+        match = ROUTE_NO_METHOD;
+    }
+    return match;
+}
+
+/* --- handling --------------------------------------------------------------
+ */
+
+static void gather_facts(struct req *r, bool has_body, struct access_facts *f)
+{
+    *f = (struct access_facts){
+        .remote_addr = req_param(r, "REMOTE_ADDR"),
+        .server_addr = req_param(r, "SERVER_ADDR"),
+        .remote_user = req_param(r, "REMOTE_USER"),
+        .host = req_header(r, "Host"),
+        .origin = req_header(r, "Origin"),
+        .sec_fetch_site = req_header(r, "Sec-Fetch-Site"),
+        .content_type = req_header(r, "Content-Type"),
+        .has_body = has_body,
+    };
+    for (size_t i = 0; ACCESS_FORWARDING[i] != NULL; i++) {
+        if (req_header(r, ACCESS_FORWARDING[i]) != NULL) {
+            f->forwarded = true;
+        }
+    }
+}
+
+static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
+{
+    static const struct {
+        enum reply_code code;
+        const char *detail;
+    } REFUSAL[ACCESS__MAX] = {
+        [ACCESS_NO_USER] = {REPLY_UNAUTHORIZED,
+                            "The web server names no user."},
+        [ACCESS_NOT_LOCAL] = {REPLY_FORBIDDEN,
+                              "Without a login this serves its own machine "
+                              "alone."},
+        [ACCESS_FORWARDED] = {REPLY_FORBIDDEN,
+                              "Without a login this takes no forwarded "
+                              "request."},
+        [ACCESS_FOREIGN_HOST] = {REPLY_FORBIDDEN,
+                                 "The Host is not one of this machine's names; "
+                                 "see the key hosts."},
+        [ACCESS_FOREIGN_ORIGIN] = {REPLY_FOREIGN_ORIGIN, NULL},
+        [ACCESS_CROSS_SITE] = {REPLY_FOREIGN_ORIGIN, NULL},
+        [ACCESS_MEDIA_TYPE] = {REPLY_MEDIA_TYPE, NULL},
+    };
+    struct access_facts facts;
+    enum access_verdict verdict = ACCESS_GRANTED;
+
+    gather_facts(ask->req, has_body, &facts);
+    if (need != ROUTE_OPEN) {
+        verdict = access_account(ask->app->conf, &facts, &ask->account);
+    }
+    if (verdict == ACCESS_GRANTED && need == ROUTE_WRITE) {
+        verdict = access_write(ask->app->conf, &facts);
+    }
+    if (verdict != ACCESS_GRANTED) {
+        (void)reply_problem(ask->req, REFUSAL[verdict].code,
+                            REFUSAL[verdict].detail);
+    }
+    return verdict == ACCESS_GRANTED;
+}
+
+static bool parse_or_reply(struct ask *ask, const char *text, size_t len)
+{
+    enum json_flaw flaw = JSON_FLAW_NONE;
+    enum rc rc = json_parse(text, len, &ask->body, &flaw);
+
+    if (rc == RC_INVALID) {
+        (void)reply_problem(
+            ask->req,
+            flaw == JSON_FLAW_DUPLICATE ? REPLY_DUPLICATE_MEMBER
+                                        : REPLY_INVALID_JSON,
+            arena_printf(ask->arena, "The body %s.", json_flaw_text(flaw)));
+        return false;
+    }
+    if (rc != RC_OK) {
+        (void)reply_rc(ask->req, rc);
+        return false;
+    }
+    if (!cJSON_IsObject(ask->body)) {
+        (void)reply_problem(ask->req, REPLY_NOT_AN_OBJECT, NULL);
+        return false;
+    }
+    return true;
+}
+
+/* Take the body in, whatever becomes of the request then; but say 401 or 403
+ * before anything about the body. */
+static bool admit_or_reply(struct ask *ask, const struct route *route)
+{
+    const char *text = "";
+    size_t len = 0;
+    enum rc rc = req_body(ask->req, ASK_MAX_BODY_BYTES, &text, &len);
+
+    if (!grant_or_reply(ask, route->need, rc == RC_OK && len > 0)) {
+        return false;
+    }
+    if (rc == RC_IO) {
+        (void)reply_problem(ask->req, REPLY_MALFORMED_BODY, NULL);
+        return false;
+    }
+    if (rc != RC_OK) {
+        (void)reply_rc(ask->req, rc);
+        return false;
+    }
+    if (req_query_malformed(ask->req)) {
+        (void)reply_problem(ask->req, REPLY_MALFORMED_TARGET, NULL);
+        return false;
+    }
+    return route->need != ROUTE_WRITE || len == 0 ||
+           parse_or_reply(ask, text, len);
+}
+
+static enum serve_then reply_no_route(struct req *r, enum route_match match,
+                                      const char *allow)
+{
+    char header[ROUTE_ALLOW_BYTES + 16];
+
+    if (match == ROUTE_NO_PATH) {
+        return reply_problem(r, REPLY_NOT_FOUND, NULL);
+    }
+    (void)snprintf(header, sizeof(header), "Allow: %s\r\n", allow);
+    return reply_problem_with(r, REPLY_METHOD_NOT_ALLOWED, NULL, header);
+}
+
+static void log_outcome(const struct req *r, const struct route *route,
+                        int64_t id)
+{
+    int status = req_status(r);
+
+    if (status >= 500) {
+        log_warn(NULL, "%s %s, id %lld: %d", req_method_name(r), route->pattern,
+                 (long long)id, status);
+    } else {
+        log_debug(NULL, "%s %s, id %lld: %d", req_method_name(r),
+                  route->pattern, (long long)id, status);
+    }
+}
+
+enum serve_then route_handle(struct req *r, void *app, void *store)
+{
+    struct ask ask = {
+        .app = app, .store = store, .req = r, .arena = req_arena(r)};
+    enum serve_then then = SERVE_FINISH;
+    const struct route *route = NULL;
+    char allow[ROUTE_ALLOW_BYTES];
+    enum route_match match =
+        route_find(req_method(r), req_path(r), &route, &ask.id, allow);
+
+    if (match != ROUTE_FOUND) {
+        return reply_no_route(r, match, allow);
+    }
+    if (admit_or_reply(&ask, route)) {
+        then = route->handle(&ask);
+    }
+    json_free(ask.body);
+    if (then == SERVE_FINISH) {
+        log_outcome(r, route, ask.id);
+    }
+    return then;
+}

@@ -1,0 +1,63 @@
+#include "fcgi/view.h"
+
+static void put_usage(struct json_out *json, const struct usage *u)
+{
+    json_key(json, "usage");
+    json_open_object(json);
+    json_kbool(json, "known", u->known);
+    if (u->known) {
+        json_ki64(json, "input_tokens", u->input_tokens);
+        json_ki64(json, "output_tokens", u->output_tokens);
+    } else {
+        json_knull(json, "input_tokens");
+        json_knull(json, "output_tokens");
+    }
+    json_ki64(json, "estimate", u->estimate);
+    json_close_object(json);
+}
+
+void view_request(struct json_out *json, const struct request *r)
+{
+    json_open_object(json);
+    view_id(json, "id", ID_REQUEST, r->id);
+    view_id(json, "run_id", ID_RUN, r->run_id);
+    json_kstr(json, "purpose",
+              states_text(LIST_REQUEST_PURPOSE, (int)r->purpose));
+    json_kstr(json, "state", states_text(LIST_EFFECT_STATE, (int)r->state));
+    json_kstr(json, "cause", states_text(LIST_EFFECT_CAUSE, (int)r->cause));
+    put_usage(json, &r->usage);
+    json_ki64_or_null(json, "sent_at", r->sent_ms);
+    json_ki64_or_null(json, "ended_at", r->ended_ms);
+    json_close_object(json);
+}
+
+void view_tool_call(struct json_out *json, const struct tool_call *c)
+{
+    json_open_object(json);
+    view_id(json, "id", ID_TOOL_CALL, c->id);
+    view_id(json, "run_id", ID_RUN, c->run_id);
+    view_id(json, "request_id", ID_REQUEST, c->request_id);
+    json_kstr(json, "name", c->name);
+    /* A text: what a model sends need not be JSON. */
+    json_kstr(json, "arguments", c->arguments);
+    json_kstr(json, "state", states_text(LIST_EFFECT_STATE, (int)c->state));
+    json_kstr(json, "cause", states_text(LIST_EFFECT_CAUSE, (int)c->cause));
+    json_kstr(json, "summary", c->summary);
+    json_kstr(json, "error", c->error);
+    json_ki64_or_null(json, "started_at", c->started_ms);
+    json_ki64_or_null(json, "ended_at", c->ended_ms);
+    json_close_object(json);
+}
+
+void view_source(struct json_out *json, const struct source *s)
+{
+    json_open_object(json);
+    view_id(json, "id", ID_SOURCE, s->id);
+    view_id(json, "run_id", ID_RUN, s->run_id);
+    json_ki64(json, "n", s->n);
+    json_kstr(json, "title", s->title);
+    json_kstr(json, "location", s->location);
+    json_kstr(json, "heading", s->heading);
+    json_kstr(json, "text", s->body);
+    json_close_object(json);
+}
