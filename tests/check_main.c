@@ -7,12 +7,14 @@
 
 typedef Suite *suite_fn(void);
 
+/* clang-format off: one to a line, so that additions merge. */
 static suite_fn *const SUITES[] = {
     arena_suite,
     buf_suite,
     conf_suite,
     doorbell_suite,
     embed_suite,
+    http_suite,
     id_suite,
     json_suite,
     layers_suite,
@@ -22,6 +24,7 @@ static suite_fn *const SUITES[] = {
     utf8_suite,
     NULL,
 };
+/* clang-format on */
 
 bool suite_may_abort(void)
 {

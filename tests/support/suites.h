@@ -14,6 +14,7 @@ Suite *buf_suite(void);
 Suite *conf_suite(void);
 Suite *doorbell_suite(void);
 Suite *embed_suite(void);
+Suite *http_suite(void);
 Suite *id_suite(void);
 Suite *json_suite(void);
 Suite *layers_suite(void);
