@@ -371,7 +371,7 @@ static void describe(struct http_call *c, CURLcode code)
     if (r->end == HTTP_END_DONE) {
         return;
     }
-    if (code == CURLE_ABORTED_BY_CALLBACK) {
+    if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_SEND_FAIL_REWIND) {
         own = "the kept connection broke before a reply";
     } else if (c->no_memory) {
         own = "no memory";
