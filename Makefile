@@ -107,6 +107,21 @@ $(OUT)/check: $(call obj,$(CHECK_SRC)) $(RUNTIME) $(OFFLINE) $(FCGI) $(STORE)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
+# --- the page: static/ and the libraries it names ----------------------------
+PAGE_SRC := $(shell find static -type f)
+
+.PHONY: page
+page: $(BUILD)/static/index.html
+
+# npm packages, once per lock file.
+$(BUILD)/npm.stamp: package.json package-lock.json
+	@mkdir -p $(@D)
+	npm ci --silent
+	@touch $@
+
+$(BUILD)/static/index.html: $(PAGE_SRC) $(BUILD)/npm.stamp
+	node static/tools/assemble.mjs $(BUILD)/static
+
 # --- packages of the system -----------------------------------------------------
 RUN_PACKAGES := gcc libc6-dev libfcgi-dev libcmark-dev libsqlite3-dev libcurl4-openssl-dev \
    libcjson-dev libxml2-dev libsodium-dev nginx-light spawn-fcgi sqlite3-doc

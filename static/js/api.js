@@ -1,0 +1,181 @@
+/**
+ * api.js - the only user of fetch. Paths hang on where this file was loaded
+ * from, so that the page works below any prefix.
+ *
+ * @import { Accepted, Changes, ConversationRead, Health, Mode, Overview,
+ *           RunRead } from './types.js'
+ */
+
+const ROOT = new URL('../', import.meta.url);
+const API = new URL('api/v1/', ROOT);
+
+const READ_MS = 20_000;
+const WRITE_MS = 20_000;
+
+/** How much longer than its hold a long poll may take. */
+const POLL_GRACE_MS = 15_000;
+
+/** A refusal by the server, or no answer at all (`status` 0). */
+export class ApiError extends Error {
+    /**
+     * @param {number} status @param {string} code @param {string} detail
+     * @param {number} [retryAfterMs]
+     */
+    constructor(status, code, detail, retryAfterMs = 0) {
+        super(detail || code);
+        this.status = status;
+        this.code = code;
+        this.detail = detail;
+        this.retryAfterMs = retryAfterMs;
+    }
+
+    /** Whether the request may have been carried out all the same. */
+    get unsure() {
+        return this.status === 0 || this.status === 502 || this.status === 504;
+    }
+}
+
+/** @param {Response} response */
+async function toError(response) {
+    const after = Number(response.headers.get('Retry-After')) * 1000 || 0;
+    let code = '';
+    let detail = '';
+    try {
+        const problem = await response.json();
+        code = String(problem.code ?? '');
+        detail = String(problem.detail ?? problem.title ?? '');
+    } catch {
+        // A web server's own error page: the status has to do.
+    }
+    return new ApiError(response.status, code, detail, after);
+}
+
+/**
+ * @param {string} method @param {string} path
+ * @param {{ body?: object, key?: string, signal?: AbortSignal,
+ *           ms?: number }} [options]
+ * @returns {Promise<any>}
+ */
+async function call(method, path, options = {}) {
+    const { body, key, signal } = options;
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), options.ms ?? READ_MS);
+    const onAbort = () => abort.abort();
+    signal?.addEventListener('abort', onAbort);
+    try {
+        const response = await fetch(new URL(path, API), {
+            method,
+            body: body ? JSON.stringify(body) : undefined,
+            headers: {
+                Accept: 'application/json',
+                ...(body ? { 'Content-Type': 'application/json' } : {}),
+                ...(key ? { 'Idempotency-Key': key } : {}),
+            },
+            cache: 'no-store',
+            signal: abort.signal,
+        });
+        if (!response.ok) {
+            throw await toError(response);
+        }
+        return response.status === 204 ? {} : await response.json();
+    } catch (error) {
+        throw error instanceof ApiError ? error
+            : new ApiError(0, 'no_connection', '');
+    } finally {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+    }
+}
+
+/** @param {string} path @param {object} body @param {string} key */
+const post = (path, body, key) =>
+    call('POST', path, { body, key, ms: WRITE_MS });
+
+const id = encodeURIComponent;
+
+/** @returns {Promise<Health>} */
+export const health = () => call('GET', 'health');
+
+/** @returns {Promise<Overview>} */
+export const overview = () => call('GET', 'overview');
+
+/**
+ * @param {string} conversation @param {string} [before]  a message
+ * @returns {Promise<ConversationRead>}
+ */
+export const conversation = (conversation, before) =>
+    call('GET', `conversations/${id(conversation)}?limit=50${
+        before ? `&before=${id(before)}` : ''}`);
+
+/** @param {string} run @returns {Promise<RunRead>} */
+export const run = (run) => call('GET', `runs/${id(run)}`);
+
+/**
+ * @param {number} after @param {number} wait  seconds
+ * @param {AbortSignal} signal
+ * @returns {Promise<Changes>}
+ */
+export const changes = (after, wait, signal) =>
+    call('GET', `changes?after=${after}&wait=${wait}`,
+        { signal, ms: wait * 1000 + POLL_GRACE_MS });
+
+/** @param {string} title @param {string} key @returns {Promise<Accepted>} */
+export const createConversation = (title, key) =>
+    post('conversations', title ? { title } : {}, key);
+
+/** @param {string} conversation @param {string} title */
+export const renameConversation = (conversation, title) =>
+    call('PATCH', `conversations/${id(conversation)}`,
+        { body: { title }, ms: WRITE_MS });
+
+/** @param {string} conversation */
+export const deleteConversation = (conversation) =>
+    call('DELETE', `conversations/${id(conversation)}`, { ms: WRITE_MS });
+
+/** The fields of a message for each way of asking. */
+const MODES = {
+    auto: {},
+    background: { mode: 'background' },
+    deep: { mode: 'background', depth: 'deep' },
+};
+
+/**
+ * @param {string} conversation @param {string} body @param {Mode} mode
+ * @param {string} key @returns {Promise<Accepted>}
+ */
+export const sendMessage = (conversation, body, mode, key) =>
+    post(`conversations/${id(conversation)}/messages`,
+        { body, ...MODES[mode] }, key);
+
+/** @param {string} run @param {string} body @param {string} key */
+export const adjust = (run, body, key) =>
+    post(`runs/${id(run)}/adjustments`, { body }, key);
+
+/** @param {string} run @param {string} body @param {string} key */
+export const reply = (run, body, key) =>
+    post(`runs/${id(run)}/reply`, { body }, key);
+
+/** @param {string} run @param {string} key */
+export const stop = (run, key) => post(`runs/${id(run)}/stop`, {}, key);
+
+/** @param {string} run @param {'md' | 'html'} format */
+export const reportUrl = (run, format) =>
+    new URL(`runs/${id(run)}/report?format=${format}`, API).href;
+
+/** The interface's texts. @param {string} lang */
+export async function texts(lang) {
+    const response = await fetch(new URL(`text/${lang}.json`, ROOT));
+    if (!response.ok) {
+        throw await toError(response);
+    }
+    return response.json();
+}
+
+/** A new Idempotency-Key. randomUUID exists only in secure contexts. */
+export function newKey() {
+    if (typeof crypto.randomUUID === 'function') {
+        return crypto.randomUUID();
+    }
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,184 @@
+/**
+ * apply.js - what the server tells, put into the store by the rules of
+ * rules.js. Each function is one step for whoever watches.
+ *
+ * @import { Accepted, Change, Changes, ConversationRead, News, Overview,
+ *           RunRead } from './types.js'
+ * @import { Store } from './store.js'
+ * @import { When } from './put.js'
+ */
+import { batch } from '@preact/signals';
+
+import { dropConversation, noDetails, putConversation, putHandoff, putItem,
+    putItems, putMessage, putRun, read } from './put.js';
+import { addMessage, addSent, emptyThread, isBehind, mergePage, textFromPart,
+} from './rules.js';
+
+// --- reads -------------------------------------------------------------------
+
+/** @param {Store} store @param {Overview} reply */
+export function applyOverview(store, reply) {
+    batch(() => {
+        store.feed = reply.feed;
+        store.account.value = reply.account ?? '';
+        reply.conversations.forEach((c) =>
+            putConversation(store, c, read(reply.as_of)));
+        reply.runs.forEach((r) => putRun(store, r, read(reply.as_of)));
+        store.loaded.value = true;
+    });
+}
+
+/**
+ * @param {Store} store @param {ConversationRead} reply
+ * @param {boolean} [older]  a page before the oldest known message
+ */
+export function applyConversation(store, reply, older = false) {
+    const when = read(reply.as_of);
+    const id = reply.conversation.id;
+    batch(() => {
+        putConversation(store, reply.conversation, when);
+        reply.messages.forEach((m) => putMessage(store, m, when));
+        reply.runs.forEach((r) => putRun(store, r, when));
+        reply.handoffs.forEach((h) => putHandoff(store, h, when));
+        store.threads.set(id, mergePage(
+            store.threads.peek(id) ?? emptyThread(),
+            reply.messages.map((m) => m.id), reply.has_more,
+            (m) => (store.messages.peek(m)?.at ?? 0) > reply.as_of, older));
+    });
+}
+
+/** @param {Store} store @param {RunRead} reply */
+export function applyRunRead(store, reply) {
+    const when = read(reply.as_of);
+    const id = reply.run.id;
+    batch(() => {
+        putRun(store, reply.run, when);
+        reply.handoffs.forEach((h) => putHandoff(store, h, when));
+        const now = store.details.peek(id) ?? noDetails();
+        store.details.set(id, {
+            loaded: true,
+            requests: putItems(now.requests, reply.requests, reply.as_of),
+            calls: putItems(now.calls, reply.tool_calls, reply.as_of),
+            sources: putItems(now.sources, reply.sources, reply.as_of),
+        });
+    });
+}
+
+/**
+ * The reply to a message, an adjustment, a stop ...: a small read. `key` names
+ * the row that stood for it.
+ * @param {Store} store @param {Accepted} reply @param {string} [key]
+ */
+export function applyAccepted(store, reply, key) {
+    const when = read(reply.as_of);
+    batch(() => {
+        if (reply.conversation) {
+            putConversation(store, reply.conversation, when);
+        }
+        if (reply.run) {
+            putRun(store, reply.run, when);
+        }
+        if (reply.handoff) {
+            putHandoff(store, reply.handoff, when);
+        }
+        if (reply.message) {
+            const { id, conversation_id: conversation } = reply.message;
+            putMessage(store, reply.message, when);
+            store.threads.set(conversation, addSent(
+                store.threads.peek(conversation) ?? emptyThread(), id));
+            if (key) {
+                store.dropPending(conversation, key);
+            }
+        }
+    });
+}
+
+// --- the feed ----------------------------------------------------------------
+
+/** @type {Record<string, (store: Store, c: Change, when: When) => News[]>} */
+const KINDS = {
+    'message.created': (store, { message }, when) => {
+        if (message) {
+            const id = message.conversation_id;
+            putMessage(store, message, when);
+            store.threads.set(id, addMessage(
+                store.threads.peek(id) ?? emptyThread(), message.id,
+                store.isSending(id)));
+        }
+        return [];
+    },
+    'run.created': (store, { run }, when) =>
+        (run ? putRun(store, run, when) : []),
+    'run.updated': (store, { run }, when) =>
+        (run ? putRun(store, run, when) : []),
+    'handoff.updated': (store, { handoff }, when) =>
+        (handoff ? putHandoff(store, handoff, when) : []),
+    'answer.part': (store, change) => {
+        const id = change.run_id ?? '';
+        store.texts.set(id, textFromPart(store.texts.peek(id), change));
+        return [];
+    },
+    'request.updated': (store, { request }, when) => {
+        if (request) {
+            const now = store.details.peek(request.run_id) ?? noDetails();
+            store.details.set(request.run_id, { ...now,
+                requests: putItem(now.requests, request, when) });
+        }
+        return [];
+    },
+    'tool_call.updated': (store, { tool_call: call }, when) => {
+        if (call) {
+            const now = store.details.peek(call.run_id) ?? noDetails();
+            store.details.set(call.run_id, { ...now,
+                calls: putItem(now.calls, call, when) });
+        }
+        return [];
+    },
+    'source.added': (store, { source }, when) => {
+        if (source) {
+            const now = store.details.peek(source.run_id) ?? noDetails();
+            store.details.set(source.run_id, { ...now,
+                sources: putItem(now.sources, source, when) });
+        }
+        return [];
+    },
+    'conversation.updated': (store, { conversation }, when) => {
+        if (conversation) {
+            putConversation(store, conversation, when);
+        }
+        return [];
+    },
+    'conversation.deleted': (store, change) => {
+        if (change.conversation_id) {
+            dropConversation(store, change.conversation_id, change.seq);
+        }
+        return [];
+    },
+};
+
+/**
+ * @param {Store} store @param {Changes} reply
+ * @returns {{ news: News[], touched: string[] }} what to say, and the Runs
+ *     whose text is now known to lack something
+ */
+export function applyChanges(store, reply) {
+    /** @type {News[]} */
+    const news = [];
+    /** @type {Set<string>} */
+    const runs = new Set();
+    batch(() => {
+        for (const change of reply.changes) {
+            const apply = KINDS[change.kind];
+            if (apply) {
+                news.push(...apply(store, change,
+                    { seq: change.seq, upTo: reply.next }));
+            }
+            if (change.run_id) {
+                runs.add(change.run_id);
+            }
+        }
+    });
+    const touched = [...runs].filter((id) => isBehind(store.texts.peek(id),
+        store.runs.peek(id)?.value));
+    return { news, touched };
+}

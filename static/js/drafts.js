@@ -1,0 +1,58 @@
+/**
+ * drafts.js - what is being written, by place: a conversation ('' is a new
+ * one), or a box of a Run. Kept over reloads.
+ *
+ * @import { Draft, Mode } from './types.js'
+ */
+import { newKey } from './api.js';
+import { recall, remember } from './keep.js';
+import { Shelf } from './shelf.js';
+
+/** @type {Shelf<Draft>} */
+const live = new Shelf();
+
+/** @param {string} place @returns {Draft} */
+const kept = (place) => ({ text: '', mode: 'auto', key: '', keyFor: '',
+    ...recall(`draft:${place}`, {}) });
+
+/** Read, and be told of changes. @param {string} place */
+export const getDraft = (place) => live.get(place) ?? kept(place);
+
+/** @param {string} place */
+export const peekDraft = (place) => live.peek(place) ?? kept(place);
+
+/** @param {string} place @param {Draft} draft */
+export function setDraft(place, draft) {
+    const empty = draft.text === '' && draft.mode === 'auto';
+    live.set(place, draft);
+    remember(`draft:${place}`, empty ? null : draft);
+}
+
+/** @param {string} place @param {string} text */
+export const write = (place, text) =>
+    setDraft(place, { ...peekDraft(place), text });
+
+/** @param {string} place @param {Mode} mode */
+export const choose = (place, mode) =>
+    setDraft(place, { ...peekDraft(place), mode });
+
+/** @param {string} from @param {string} to */
+export function moveDraft(from, to) {
+    setDraft(to, peekDraft(from));
+    clearDraft(from);
+}
+
+/** @param {string} place */
+export const clearDraft = (place) =>
+    setDraft(place, { text: '', mode: 'auto', key: '', keyFor: '' });
+
+/**
+ * The draft as it is to be sent: with its old key if this very text was tried
+ * before and may have arrived, else with a new one.
+ * @param {string} place @returns {Draft}
+ */
+export function keyed(place) {
+    const draft = peekDraft(place);
+    return draft.key && draft.keyFor === draft.text ? draft
+        : { ...draft, key: newKey(), keyFor: draft.text };
+}

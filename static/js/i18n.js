@@ -1,0 +1,74 @@
+/**
+ * i18n.js - interface texts and formats. All texts stand in text/<lang>.json.
+ */
+import { signal } from '@preact/signals';
+
+import * as api from './api.js';
+import { remember, recall } from './keep.js';
+
+export const LANGUAGES = ['en', 'zh'];
+
+export const lang = signal('en');
+/** @type {import('@preact/signals').Signal<Record<string, string>>} */
+const texts = signal({});
+
+/** The language kept from last time, else the browser's first that we have. */
+function preferred() {
+    const kept = recall('lang', '');
+    const wanted = [kept, ...navigator.languages]
+        .map((l) => l.slice(0, 2).toLowerCase());
+    return wanted.find((l) => LANGUAGES.includes(l)) ?? 'en';
+}
+
+/** @param {string} [code] */
+export async function loadLanguage(code) {
+    const next = code ?? preferred();
+    texts.value = await api.texts(next);
+    lang.value = next;
+    document.documentElement.lang = next;
+    if (code) {
+        remember('lang', code);
+    }
+}
+
+/**
+ * The text of a key, with {name} filled in. With a number `n` the key's form
+ * for that number is used where there is one.
+ * @param {string} key @param {Record<string, string | number>} [vars]
+ */
+export function t(key, vars) {
+    const all = texts.value;
+    let text = all[key];
+    if (typeof vars?.n === 'number') {
+        const form = new Intl.PluralRules(lang.value).select(vars.n);
+        text = all[`${key}.${form}`] ?? text;
+    }
+    return (text ?? key).replace(/\{(\w+)\}/g,
+        (whole, name) => String(vars?.[name] ?? whole));
+}
+
+/** Whether there is such a text. @param {string} key */
+export const has = (key) => key in texts.value;
+
+/** @param {number} n */
+export const number = (n) => new Intl.NumberFormat(lang.value,
+    { notation: n >= 10_000 ? 'compact' : 'standard',
+        maximumFractionDigits: 1 }).format(n);
+
+/** @param {number} ms  Unix time; today's are told by the clock alone */
+export function when(ms) {
+    const today = new Date(ms).toDateString() === new Date().toDateString();
+    return new Intl.DateTimeFormat(lang.value, today
+        ? { hour: '2-digit', minute: '2-digit' }
+        : { month: 'short', day: 'numeric', hour: '2-digit',
+            minute: '2-digit' }).format(ms);
+}
+
+/** @param {number} seconds  1:05, 1:02:03 */
+export function span(seconds) {
+    const all = Math.max(0, Math.floor(seconds));
+    const h = Math.floor(all / 3600);
+    const m = Math.floor(all / 60) % 60;
+    const s = String(all % 60).padStart(2, '0');
+    return h > 0 ? `${h}:${String(m).padStart(2, '0')}:${s}` : `${m}:${s}`;
+}

@@ -1,0 +1,50 @@
+/**
+ * keep.js - what this browser remembers: language, drafts, messages on
+ * their way. Storage may be missing or full; then the page forgets, and works on.
+ *
+ * @import { Pending } from './types.js'
+ */
+
+/** Several Asides may live on one host, below different prefixes. */
+const SPACE = `aside:${new URL('../', import.meta.url).pathname}:`;
+
+/**
+ * @template T
+ * @param {string} name @param {T} fallback
+ * @returns {T}
+ */
+export function recall(name, fallback) {
+    try {
+        const text = localStorage.getItem(SPACE + name);
+        return text === null ? fallback : JSON.parse(text);
+    } catch {
+        return fallback;
+    }
+}
+
+/** @param {string} name @param {unknown} value  null forgets it */
+export function remember(name, value) {
+    try {
+        if (value === null) {
+            localStorage.removeItem(SPACE + name);
+        } else {
+            localStorage.setItem(SPACE + name, JSON.stringify(value));
+        }
+    } catch {
+        // Not worth a word: it would be said at every key.
+    }
+}
+
+/** Messages that were on their way when the page was left. */
+export const outbox = () => recall('outbox', /** @type {Pending[]} */ ([]));
+
+/** @param {Pending} row */
+export function intoOutbox(row) {
+    remember('outbox', [...outbox().filter((r) => r.key !== row.key), row]);
+}
+
+/** @param {string} key */
+export function outOfOutbox(key) {
+    const left = outbox().filter((r) => r.key !== key);
+    remember('outbox', left.length > 0 ? left : null);
+}

@@ -1,0 +1,68 @@
+/** main.js - puts the parts together and starts them. */
+import { h, render } from 'preact';
+
+import { createActions } from './actions.js';
+import { AppContext } from './html.js';
+import { loadLanguage, t } from './i18n.js';
+import { isActive } from './rules.js';
+import { Store } from './store.js';
+import { Sync } from './sync.js';
+import * as ui from './ui.js';
+import { App, preload } from './views/app.js';
+import { receiptWords, stateWords, titleOf } from './words.js';
+
+const store = new Store();
+const sync = new Sync(store, say);
+const actions = createActions(store, sync);
+
+/** Completions and receipts are said aloud, politely.
+ *  @param {import('./types.js').News[]} news */
+function say(news) {
+    const lines = news.map((n) => {
+        if (n.kind === 'handoff') {
+            return receiptWords(n.handoff);
+        }
+        return n.run.kind === 'research' || !isActive(n.run.state)
+            ? t('say.run', { title: titleOf(n.run),
+                state: stateWords(n.run) }) : '';
+    }).filter((line) => line !== '');
+    if (lines.length > 0) {
+        ui.spoken.value = lines.join(' ');
+    }
+}
+
+/** Show what the address names. */
+async function follow() {
+    const { run, conv } = ui.readHash();
+    if (run) {
+        await actions.openRun(run);
+    } else if (conv && conv !== ui.current.peek()) {
+        await actions.open(conv);
+    }
+}
+
+async function start() {
+    await loadLanguage();
+    const { conv } = ui.readHash();
+    ui.current.value = conv;
+    sync.current = conv;
+    render(h(AppContext.Provider, { value: { store, sync, actions } },
+        h(App, null)), /** @type {HTMLElement} */ (
+        document.getElementById('page')));
+    ui.runClock(() => store.active.value.length > 0
+        || store.health.value?.runtime === 'absent', () => sync.tick());
+    await sync.restart();
+    await follow();
+    ui.followHash();
+    actions.resume();
+    preload();
+    addEventListener('hashchange', follow);
+    addEventListener('online', () => sync.wake(true));
+    document.addEventListener('visibilitychange', () => {
+        if (document.visibilityState === 'visible') {
+            sync.wake(false);
+        }
+    });
+}
+
+start();

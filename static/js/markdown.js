@@ -1,0 +1,142 @@
+/**
+ * markdown.js - Markdown of models and documents as elements.
+ *
+ * The text is cut into tokens by marked and put together as elements of the
+ * page, never as a string of HTML: what is not in the table below cannot come
+ * about. HTML in the text stays text, no image is loaded, links leave the page
+ * and have a scheme of a short list. `[3]` is a button that stands for source 3.
+ *
+ * @import { Token } from 'marked'
+ */
+import { Marked } from 'marked';
+import { h } from 'preact';
+
+const SAFE_LINK = /^(?:https?:|mailto:)/i;
+
+const CITE = /^\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/;
+
+const marked = new Marked({
+    gfm: true,
+    extensions: [{
+        name: 'cite',
+        level: 'inline',
+        start: (src) => {
+            const at = src.search(/\[\d/);
+            return at < 0 ? undefined : at;
+        },
+        tokenizer(src) {
+            const match = CITE.exec(src);
+            return match ? { type: 'cite', raw: match[0], n: match[1] }
+                : undefined;
+        },
+    }],
+});
+
+/** @type {Record<string, string>} */
+const ENTITIES = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'",
+    nbsp: '\u00a0' };
+
+/** Character references stand for characters. @param {string} text */
+const plain = (text) => text.replace(/&(?:#(\d{1,7})|(\w{2,4}));/g,
+    (whole, code, name) => (code ? String.fromCodePoint(
+        Number(code) <= 0x10ffff ? Number(code) : 0xfffd)
+        : ENTITIES[name] ?? whole));
+
+/** @typedef {(token: any, label: string) => any} Draw */
+
+/** @param {Token[] | undefined} tokens @param {string} label @returns {any[]} */
+const drawAll = (tokens, label) =>
+    (tokens ?? []).map((token) => draw(token, label));
+
+/** An element around the tokens inside. @param {string} tag @returns {Draw} */
+const around = (tag) => (token, label) =>
+    h(tag, null, drawAll(token.tokens, label));
+
+/** @type {Draw} */
+function drawCite(token, label) {
+    return token.n.split(',').map((/** @type {string} */ part) => {
+        const n = Number(part);
+        return h('button', { type: 'button', class: 'cite', 'data-n': n,
+            'aria-label': `${label} ${n}` }, n);
+    });
+}
+
+/** @type {Draw} */
+function drawLink(token, label) {
+    const inner = drawAll(token.tokens, label);
+    return SAFE_LINK.test(token.href) ? h('a', { href: token.href,
+        target: '_blank', rel: 'noopener noreferrer' }, inner) : inner;
+}
+
+/** @type {Draw} */
+function drawList(token, label) {
+    const items = token.items.map((/** @type {any} */ item) =>
+        h('li', item.task ? { class: 'task' } : null, item.task && h('input',
+            { type: 'checkbox', disabled: true, checked: !!item.checked }),
+        drawAll(item.tokens, label)));
+    return token.ordered ? h('ol', { start: token.start || 1 }, items)
+        : h('ul', null, items);
+}
+
+/** @type {Draw} */
+function drawTable(token, label) {
+    /** @param {string} tag @returns {(cell: any) => any} */
+    const cell = (tag) => ({ tokens, align }) => h(tag, align
+        ? { class: `align-${align}`, dir: 'auto' } : { dir: 'auto' },
+    drawAll(tokens, label));
+    return h('div', { class: 'table', tabindex: 0 }, h('table', null,
+        h('thead', null, h('tr', null, token.header.map(cell('th')))),
+        h('tbody', null, token.rows.map((/** @type {any[]} */ row) =>
+            h('tr', null, row.map(cell('td')))))));
+}
+
+/** @type {Draw} */
+const drawText = (token, label) => (token.tokens
+    ? drawAll(token.tokens, label) : plain(token.text));
+
+/** @type {Record<string, Draw>} */
+const DRAW = {
+    blockquote: around('blockquote'),
+    br: () => h('br', null),
+    cite: drawCite,
+    code: (token) => h('pre', { dir: 'ltr', tabindex: 0 },
+        h('code', null, token.text)),
+    codespan: (token) => h('code', { dir: 'ltr' }, token.text),
+    def: () => null,
+    del: around('del'),
+    em: around('em'),
+    escape: drawText,
+    heading: (token, label) => h(`h${Math.min(6, token.depth + 1)}`,
+        { dir: 'auto' }, drawAll(token.tokens, label)),
+    hr: () => h('hr', null),
+    html: (token) => token.raw,
+    image: (token) => h('span', { class: 'image' }, token.text || token.href),
+    link: drawLink,
+    list: drawList,
+    paragraph: (token, label) => h('p', { dir: 'auto' },
+        drawAll(token.tokens, label)),
+    space: () => null,
+    strong: around('strong'),
+    table: drawTable,
+    text: drawText,
+};
+
+/** @type {Draw} */
+const draw = (token, label) =>
+    (DRAW[token.type] ?? drawText)(token, label);
+
+/**
+ * The top-level blocks of a text. `alone` tells whether equal text means an
+ * equal block: not so where links are defined elsewhere in the text.
+ * @param {string} text
+ */
+export function blocks(text) {
+    const tokens = marked.lexer(text);
+    return {
+        alone: Object.keys(tokens.links).length === 0,
+        tokens: tokens.filter(({ type }) => type !== 'space' && type !== 'def'),
+    };
+}
+
+/** One block. @param {Token} token @param {string} label  of a citation */
+export const drawBlock = (token, label) => draw(token, label);

@@ -1,0 +1,70 @@
+/**
+ * send.js - a message on its way. Its key is made once; every attempt carries
+ * it, so that trying again can never send it twice.
+ *
+ * @import { Mode, Pending } from './types.js'
+ * @import { Store } from './store.js'
+ */
+import * as api from './api.js';
+import { applyAccepted } from './apply.js';
+import { intoOutbox, outOfOutbox } from './keep.js';
+import { why } from './words.js';
+
+/** Waits before the attempts after the first. */
+const AGAIN_MS = [400, 1500];
+
+/** A longer wish of the server to wait is the person's to decide. */
+const WAIT_MAX_MS = 3000;
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/**
+ * Call until it is accepted, refused, or the attempts are used up. Only
+ * failures that trying again can mend are tried again.
+ * @template T
+ * @param {() => Promise<T>} attempt
+ * @returns {Promise<T>}
+ */
+export async function persist(attempt) {
+    for (const ms of AGAIN_MS) {
+        try {
+            return await attempt();
+        } catch (error) {
+            const mends = error instanceof api.ApiError
+                && (error.unsure || error.code === 'busy')
+                && error.retryAfterMs <= WAIT_MAX_MS;
+            if (!mends) {
+                throw error;
+            }
+            await pause(Math.max(ms, error.retryAfterMs));
+        }
+    }
+    return attempt();
+}
+
+/**
+ * Send, showing a row meanwhile. Resolves to '' when it was accepted, else to
+ * the reason in words; the caller says what becomes of the row.
+ * @param {Store} store
+ * @param {{ conversation: string, body: string, mode: Mode, key: string
+ *     }} message
+ */
+export async function deliver(store, message) {
+    /** @type {Pending} */
+    const row = { ...message, state: 'sending', detail: '' };
+    store.putPending(row);
+    intoOutbox(row);
+    try {
+        const reply = await persist(() => api.sendMessage(row.conversation,
+            row.body, row.mode, row.key));
+        applyAccepted(store, reply, row.key);
+        outOfOutbox(row.key);
+        return '';
+    } catch (error) {
+        const detail = why(error);
+        store.putPending({ ...row, state: 'refused', detail });
+        outOfOutbox(row.key);
+        return detail;
+    }
+}

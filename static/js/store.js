@@ -1,0 +1,145 @@
+/**
+ * store.js - the one copy of what the server told, keyed by Run.
+ *
+ * Answers, receipts, tool progress and sources hang on the Run, a Run hangs on
+ * its source message; nothing is found by being the latest. The conversation
+ * and the panel draw from the same entries. No DOM and no fetch in here.
+ *
+ * apply.js is the way in; the views read through the shelves.
+ *
+ * @import { Conversation, Details, Entry, Handoff, Health, Message, Pending,
+ *           Run, Text, Thread } from './types.js'
+ */
+import { signal } from '@preact/signals';
+
+import { emptyThread, isActive } from './rules.js';
+import { Index, Shelf } from './shelf.js';
+
+export class Store {
+    /** Id of the feed that everything here belongs to; '' before the first read. */
+    feed = '';
+    loaded = signal(false);
+    account = signal('');
+    health = signal(/** @type {Health | null} */ (null));
+
+    /** By id; a deleted one stays as null, so that a late read cannot revive it.
+     *  @type {import('@preact/signals').Signal<Map<string, Entry<Conversation | null>>>} */
+    conversations = signal(new Map());
+    /** @type {Shelf<Thread>} */
+    threads = new Shelf();
+    /** @type {Shelf<Entry<Message>>} */
+    messages = new Shelf();
+    /** @type {Shelf<Entry<Run>>} */
+    runs = new Shelf();
+    /** @type {Shelf<Text>} */
+    texts = new Shelf();
+    /** @type {Shelf<Details>} */
+    details = new Shelf();
+    /** @type {Shelf<Entry<Handoff>>} */
+    handoffs = new Shelf();
+    /** Messages on their way, by conversation. @type {Shelf<Pending[]>} */
+    pending = new Shelf();
+
+    /** Runs of a message; continuations without words of a Run. */
+    runsOf = new Index();
+    continuationsOf = new Index();
+    /** Handoffs of a message; handoffs to a Run. */
+    handoffsOf = new Index();
+    handoffsTo = new Index();
+    /** All research known, by conversation. */
+    researchIn = new Index();
+    /** Ids of Runs that have not ended. */
+    active = signal(/** @type {string[]} */ ([]));
+
+    /** Forget all that the server told; what waits to be sent stays. */
+    clear() {
+        for (const shelf of [this.threads, this.messages, this.runs, this.texts,
+            this.details, this.handoffs, this.runsOf, this.continuationsOf,
+            this.handoffsOf, this.handoffsTo, this.researchIn]) {
+            shelf.clear();
+        }
+        this.feed = '';
+        this.conversations.value = new Map();
+        this.active.value = [];
+    }
+
+    /** @param {string} id */
+    thread(id) {
+        return this.threads.get(id) ?? emptyThread();
+    }
+
+    /** @param {string} id */
+    run(id) {
+        return this.runs.get(id)?.value;
+    }
+
+    /** Newest first. */
+    list() {
+        /** @type {Conversation[]} */
+        const all = [];
+        for (const { value } of this.conversations.value.values()) {
+            if (value) {
+                all.push(value);
+            }
+        }
+        return all.sort((a, b) => b.updated_at - a.updated_at
+            || (a.id < b.id ? 1 : -1));
+    }
+
+    /** @param {string} id */
+    conversation(id) {
+        return this.conversations.value.get(id)?.value ?? null;
+    }
+
+    /** @param {Run} run */
+    noteRun(run) {
+        if (run.message_id) {
+            this.runsOf.add(run.message_id, run.id);
+        } else if (run.continues) {
+            this.continuationsOf.add(run.continues, run.id);
+        }
+        if (run.kind === 'research') {
+            this.researchIn.add(run.conversation_id, run.id);
+        }
+        const now = this.active.peek();
+        if (isActive(run.state) !== now.includes(run.id)) {
+            this.active.value = isActive(run.state) ? [...now, run.id]
+                : now.filter((id) => id !== run.id);
+        }
+    }
+
+    /** Research that has not ended, in any conversation. */
+    activeResearch() {
+        return this.active.value
+            .map((id) => this.run(id))
+            .filter((run) => run?.kind === 'research')
+            .map((run) => /** @type {Run} */ (run));
+    }
+
+    // --- messages on their way -------------------------------------------------
+
+    /** @param {Pending} row  replaces the one with its key, or is added */
+    putPending(row) {
+        const now = this.pending.peek(row.conversation) ?? [];
+        const at = now.findIndex((r) => r.key === row.key);
+        this.pending.set(row.conversation, at < 0 ? [...now, row]
+            : now.map((r, i) => (i === at ? row : r)));
+    }
+
+    /** @param {string} conversation @param {string} key */
+    dropPending(conversation, key) {
+        const left = (this.pending.peek(conversation) ?? [])
+            .filter((r) => r.key !== key);
+        this.pending.set(conversation, left);
+        const thread = this.threads.peek(conversation);
+        if (thread && thread.held.length > 0 && !this.isSending(conversation)) {
+            this.threads.set(conversation, { ...thread, held: [] });
+        }
+    }
+
+    /** @param {string} conversation */
+    isSending(conversation) {
+        return (this.pending.peek(conversation) ?? [])
+            .some((r) => r.state === 'sending');
+    }
+}

@@ -1,0 +1,222 @@
+/**
+ * sync.js - keeps the store in step with the server: the first read, the feed,
+ * re-reads of what is known to lack something.
+ *
+ * @import { Changes, News } from './types.js'
+ * @import { Store } from './store.js'
+ */
+import { batch, signal } from '@preact/signals';
+
+import * as api from './api.js';
+import { applyChanges, applyConversation, applyOverview, applyRunRead,
+} from './apply.js';
+import { backoff, createFeed } from './feed.js';
+import { isBehind } from './rules.js';
+
+/** Waits between reads of a Run whose answer is not readable yet. */
+const REREAD_MS = [250, 1000, 3000, 8000];
+
+const HEALTH_MS = 20_000;
+
+/** How the page is joined to the server. `error` is the last failure.
+ *  @typedef {{ state: 'connecting' | 'live' | 'reconnecting', error: any }} Link
+ */
+
+export class Sync {
+    link = signal(/** @type {Link} */ ({ state: 'connecting', error: null }));
+    /** The conversation that is read again after a reset. */
+    current = '';
+    #failures = 0;
+    /** @type {any} */
+    #timer = null;
+    #turn = 0;
+    /** @type {Map<string, Promise<void>>} */
+    #reading = new Map();
+    #healthAt = 0;
+
+    /**
+     * @param {Store} store
+     * @param {(news: News[]) => void} onNews
+     */
+    constructor(store, onNews) {
+        this.store = store;
+        this.onNews = onNews;
+        this.feed = createFeed({
+            poll: api.changes,
+            onReply: (reply) => this.#onReply(reply),
+            onLink: (error) => this.#onLink(error),
+        });
+    }
+
+    /** Drop all and read it again, then follow the feed from there. */
+    async restart() {
+        this.#turn += 1;
+        const mine = this.#turn;
+        clearTimeout(this.#timer);
+        this.feed.stop();
+        try {
+            const [all, open] = await Promise.all([api.overview(),
+                this.current ? this.#readOrNull(this.current) : null]);
+            if (mine !== this.#turn) {
+                return;
+            }
+            const same = open !== null && open.feed === all.feed;
+            batch(() => {
+                this.store.clear();
+                applyOverview(this.store, all);
+                if (same) {
+                    applyConversation(this.store, open);
+                }
+            });
+            this.feed.start(same ? Math.min(all.as_of, open.as_of)
+                : all.as_of);
+            this.#failures = 0;
+            this.#onLink(null);
+        } catch (error) {
+            if (mine === this.#turn) {
+                this.#failures += 1;
+                this.#onLink(error);
+                this.#timer = setTimeout(() => this.restart(),
+                    backoff(this.#failures, Math.random()));
+            }
+        }
+    }
+
+    /** A conversation that is gone is no reason not to start.
+     *  @param {string} id */
+    async #readOrNull(id) {
+        try {
+            return await api.conversation(id);
+        } catch (error) {
+            if (error instanceof api.ApiError && error.status === 404) {
+                return null;
+            }
+            throw error;
+        }
+    }
+
+    /** @param {Changes} reply */
+    #onReply(reply) {
+        if (reply.reset || !this.sameFeed(reply.feed)) {
+            this.restart();
+            return false;
+        }
+        const { news, touched } = applyChanges(this.store, reply);
+        touched.forEach((id) => this.readRun(id));
+        this.onNews(news);
+        return true;
+    }
+
+    /** @param {any} error */
+    #onLink(error) {
+        const state = error ? 'reconnecting' : 'live';
+        const was = this.link.peek();
+        if (was.state !== state || error) {
+            this.link.value = { state, error };
+        }
+        if (!error && was.state !== 'live') {
+            this.readHealth();
+        }
+    }
+
+    /** @param {string} feed */
+    sameFeed(feed) {
+        return feed === this.store.feed;
+    }
+
+    /**
+     * Read a conversation, or the page of it before a message.
+     * @param {string} id @param {string} [before]
+     */
+    async readConversation(id, before) {
+        const reply = await api.conversation(id, before);
+        if (!this.sameFeed(reply.feed)) {
+            await this.restart();
+            return;
+        }
+        applyConversation(this.store, reply, before !== undefined);
+        for (const run of reply.runs) {
+            this.#readIfBehind(run.id);
+        }
+    }
+
+    /** @param {string} id */
+    #readIfBehind(id) {
+        if (isBehind(this.store.texts.peek(id),
+            this.store.runs.peek(id)?.value)) {
+            this.readRun(id);
+        }
+    }
+
+    /**
+     * Read a Run, and again a few times while its answer lags behind what is
+     * known of it. One reader per Run.
+     * @param {string} id @returns {Promise<void>}
+     */
+    readRun(id) {
+        const now = this.#reading.get(id);
+        if (now) {
+            return now;
+        }
+        const reading = this.#readUntilWhole(id)
+            .finally(() => this.#reading.delete(id));
+        this.#reading.set(id, reading);
+        return reading;
+    }
+
+    /** @param {string} id */
+    async #readUntilWhole(id) {
+        for (const pause of [...REREAD_MS, 0]) {
+            try {
+                const reply = await api.run(id);
+                if (!this.sameFeed(reply.feed)) {
+                    await this.restart();
+                    return;
+                }
+                applyRunRead(this.store, reply);
+            } catch (error) {
+                if (error instanceof api.ApiError && error.status === 404) {
+                    return;
+                }
+            }
+            const lacks = isBehind(this.store.texts.peek(id),
+                this.store.runs.peek(id)?.value);
+            if (!lacks && this.store.details.peek(id)?.loaded) {
+                return;
+            }
+            await new Promise((done) => setTimeout(done, pause));
+        }
+    }
+
+    /** How runtime and model are; not more often than asked for. */
+    async readHealth() {
+        this.#healthAt = Date.now();
+        try {
+            this.store.health.value = await api.health();
+        } catch {
+            // The link itself says what is wrong.
+        }
+    }
+
+    /** Once in a while, only while there is a reason to look. */
+    tick() {
+        const health = this.store.health.peek();
+        const calm = health?.runtime === 'ok' && health.model !== 'unreachable'
+            && health.model !== 'unauthorized'
+            && this.store.active.peek().length === 0;
+        if (!calm && Date.now() - this.#healthAt > HEALTH_MS) {
+            this.readHealth();
+        }
+    }
+
+    /** The network or the page is back. @param {boolean} anew */
+    wake(anew) {
+        if (this.link.peek().state === 'live') {
+            this.feed.wake(anew);
+        } else if (this.store.feed) {
+            this.feed.wake(true);
+        } else {
+            this.restart();
+        }
+    }
+}

@@ -1,0 +1,240 @@
+// Shapes of the API, and of what the page keeps. Types only; not shipped.
+
+export type RunState = 'running' | 'awaiting_input' | 'completed'
+    | 'incomplete' | 'failed' | 'stopped';
+export type Depth = 'normal' | 'deep';
+export type Mode = 'auto' | 'background' | 'deep';
+
+export interface Conversation {
+    id: string;
+    title: string;
+    created_at: number;
+    updated_at: number;
+    active_runs: number;
+    unread: number;
+}
+
+export interface Message {
+    id: string;
+    conversation_id: string;
+    role: 'user';
+    body: string;
+    run_id: string | null;
+    handoff_ids: string[];
+    created_at: number;
+}
+
+export interface Quota { used: number; limit: number }
+
+export interface Answer {
+    revision: number;
+    parts: number;
+    body?: string;
+    complete: boolean;
+}
+
+export interface Coverage {
+    source: 'request' | 'handoff';
+    id: string;
+    status: 'covered' | 'partial' | 'not_covered';
+    note: string;
+}
+
+export interface Run {
+    id: string;
+    conversation_id: string;
+    message_id: string | null;
+    kind: 'short' | 'research';
+    depth: Depth;
+    state: RunState;
+    phase: string;
+    reason: string | null;
+    title: string;
+    progress: string;
+    lead: string | null;
+    created_at: number;
+    started_at: number | null;
+    ended_at: number | null;
+    continues: string | null;
+    question: string | null;
+    missing_info: string;
+    budget: {
+        requests: Quota;
+        tool_calls: Quota;
+        seconds: Quota;
+        tokens: Quota & { unknown_requests: number };
+    };
+    coverage: Coverage[];
+    answer: Answer;
+}
+
+export interface Handoff {
+    id: string;
+    kind: 'adjustment' | 'reply';
+    message_id: string;
+    run_id: string;
+    origin: 'panel' | 'entry' | 'continuation';
+    state: 'received' | 'handed' | 'not_applied';
+    reason: string | null;
+    request_id: string | null;
+    created_at: number;
+    handed_at: number | null;
+}
+
+export interface Request {
+    id: string;
+    run_id: string;
+    purpose: string;
+    state: string;
+    cause: string | null;
+    sent_at: number | null;
+    ended_at: number | null;
+}
+
+export interface ToolCall {
+    id: string;
+    run_id: string;
+    request_id: string;
+    name: string;
+    arguments: string | Record<string, unknown>;
+    state: string;
+    cause: string | null;
+    summary: string;
+    error: string | null;
+    started_at: number | null;
+    ended_at: number | null;
+}
+
+export interface Source {
+    id: string;
+    run_id: string;
+    n: number;
+    title: string;
+    location: string;
+    heading: string;
+    text: string;
+}
+
+export interface Change {
+    seq: number;
+    kind: string;
+    conversation_id: string | null;
+    run_id: string | null;
+    message?: Message;
+    run?: Run;
+    revision?: number;
+    part?: number;
+    text?: string;
+    handoff?: Handoff;
+    request?: Request;
+    tool_call?: ToolCall;
+    source?: Source;
+    conversation?: Conversation;
+}
+
+export interface Changes {
+    changes: Change[];
+    next: number;
+    reset: boolean;
+    feed: string;
+}
+
+export interface Health {
+    status: string;
+    version: string;
+    runtime: 'ok' | 'absent';
+    model: 'ok' | 'unauthorized' | 'unreachable' | 'unknown';
+    model_name?: string;
+    offline?: boolean;
+}
+
+export interface Overview {
+    as_of: number;
+    feed: string;
+    account: string | null;
+    conversations: Conversation[];
+    runs: Run[];
+}
+
+export interface ConversationRead {
+    as_of: number;
+    feed: string;
+    conversation: Conversation;
+    messages: Message[];
+    runs: Run[];
+    handoffs: Handoff[];
+    has_more: boolean;
+}
+
+export interface RunRead {
+    as_of: number;
+    feed: string;
+    run: Run;
+    requests: Request[];
+    tool_calls: ToolCall[];
+    handoffs: Handoff[];
+    sources: Source[];
+}
+
+/** The reply to anything accepted: some of these, and always `as_of`. */
+export interface Accepted {
+    as_of: number;
+    replayed?: boolean;
+    conversation?: Conversation;
+    message?: Message;
+    run?: Run;
+    handoff?: Handoff;
+}
+
+// --- what the page keeps -----------------------------------------------------
+
+/** A thing as it was at `at` or later. */
+export interface Entry<T> { at: number; value: T }
+
+export interface Text {
+    at: number;
+    revision: number;
+    parts: number;
+    body: string;
+    /** Parts that came before the ones they follow. */
+    ahead: Change[];
+}
+
+export interface Thread {
+    loaded: boolean;
+    /** Messages in the order of their commits. */
+    order: string[];
+    /** Sent from here, order not yet told. */
+    extra: string[];
+    /** Told, but perhaps the one just being sent: not shown yet. */
+    held: string[];
+    hasMore: boolean;
+}
+
+export interface Details {
+    loaded: boolean;
+    requests: Entry<Request>[];
+    calls: Entry<ToolCall>[];
+    sources: Entry<Source>[];
+}
+
+/** A message on its way. Matched to its message by `key`, by nothing else. */
+export interface Pending {
+    key: string;
+    conversation: string;
+    body: string;
+    mode: Mode;
+    state: 'sending' | 'refused';
+    detail: string;
+}
+
+export interface Draft {
+    text: string;
+    mode: Mode;
+    /** Key of a message that may or may not have arrived, and its text. */
+    key: string;
+    keyFor: string;
+}
+
+/** What is worth saying aloud. */
+export type News = { kind: 'run', run: Run } | { kind: 'handoff', handoff: Handoff };

@@ -1,0 +1,74 @@
+/**
+ * ui.js - what this page looks at: nothing in here is known to the server.
+ */
+import { computed, effect, signal } from '@preact/signals';
+
+/** The open conversation; '' is a new one. */
+export const current = signal('');
+export const panelOpen = signal(false);
+/** The Run that the panel was opened for; '' for all. */
+export const panelRun = signal('');
+/** The list of conversations, where it does not fit beside the rest. */
+export const listOpen = signal(false);
+/** Why the open conversation cannot be shown; '' if it can. */
+export const openError = signal('');
+/** Why the last action at a place was refused, by place.
+ *  @type {import('@preact/signals').Signal<Record<string, string>>} */
+export const refusals = signal({});
+/** Said aloud by screen readers. */
+export const spoken = signal('');
+/** Counts requests to put the cursor into the composer. */
+export const focusComposer = signal(0);
+/** A message to bring into view once it is there. */
+export const showMessage = signal('');
+
+/** @param {string} place @param {string} text  '' takes it away */
+export function refuse(place, text) {
+    const { [place]: _, ...rest } = refusals.peek();
+    refusals.value = text ? { ...rest, [place]: text } : rest;
+}
+
+const hash = computed(() => (panelOpen.value && panelRun.value
+    ? `#run=${panelRun.value}`
+    : current.value ? `#conv=${current.value}` : ''));
+
+/** What the address names. */
+export function readHash() {
+    const match = /^#(run|conv)=([\w-]+)$/.exec(location.hash);
+    return { run: match?.[1] === 'run' ? match[2] : '',
+        conv: match?.[1] === 'conv' ? match[2] : '' };
+}
+
+/** From now on the address names what is shown. */
+export function followHash() {
+    effect(() => {
+        const next = hash.value;
+        if (next !== location.hash) {
+            history.replaceState(null, '',
+                next || location.pathname + location.search);
+        }
+    });
+}
+
+// --- one clock, only while something runs --------------------------------------
+
+/** Unix milliseconds, renewed each second while the clock runs. */
+export const now = signal(Date.now());
+
+/**
+ * @param {() => boolean} isNeeded  read as a signal
+ * @param {() => void} onTick
+ */
+export function runClock(isNeeded, onTick) {
+    effect(() => {
+        if (!isNeeded()) {
+            return undefined;
+        }
+        now.value = Date.now();
+        const timer = setInterval(() => {
+            now.value = Date.now();
+            onTick();
+        }, 1000);
+        return () => clearInterval(timer);
+    });
+}

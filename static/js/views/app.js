@@ -1,0 +1,72 @@
+/** app.js - the page: list, conversation, panel, and what is said aloud. */
+import { useEffect, useState } from 'preact/hooks';
+
+import { has, t } from '../i18n.js';
+import { html, useApp } from '../html.js';
+import * as ui from '../ui.js';
+import { Composer } from './composer.js';
+import { ConversationList } from './list.js';
+import { Passage } from './passage.js';
+import { Thread } from './thread.js';
+import { Notices, TopBar } from './topbar.js';
+
+export function App() {
+    const { store, sync } = useApp();
+    const ready = store.loaded.value;
+    const panel = ui.panelOpen.value;
+
+    return html`
+        <div class=${`app${panel ? ' with-panel' : ''}${
+            ui.listOpen.value ? ' with-list' : ''}`}>
+            <a class="skip" href="#composer" onClick=${skip}>
+                ${t('skip.composer')}</a>
+            <${ConversationList} />
+            <main class="main">
+                <${TopBar} />
+                <${Notices} />
+                ${ready ? html`<${Thread} key=${ui.current.value} />
+                        <${Composer} place=${ui.current.value} />`
+                    : html`<${Starting} error=${sync.link.value.error} />`}
+            </main>
+            ${panel && html`<${LatePanel} />`}
+            <${Passage} />
+            <div class="veil" onClick=${() => { ui.listOpen.value = false; }}>
+            </div>
+            <div class="aloud" role="status" aria-live="polite">
+                ${ui.spoken.value}</div>
+        </div>`;
+}
+
+/** The panel's code comes after the first picture. */
+const loadPanel = () => import('./panel.js');
+
+export function preload() {
+    const idle = globalThis.requestIdleCallback ?? setTimeout;
+    idle(() => loadPanel().catch(() => {}));
+}
+
+function LatePanel() {
+    const [Panel, setPanel] = useState(/** @type {any} */ (null));
+    const [failed, setFailed] = useState(false);
+    useEffect(() => {
+        loadPanel().then((m) => setPanel(() => m.Panel),
+            () => setFailed(true));
+    }, []);
+    return Panel ? html`<${Panel} />` : html`<aside class="panel" id="panel">
+        <p class="panel-empty quiet">${t(failed ? 'error.no_connection'
+            : 'panel.loading')}</p></aside>`;
+}
+
+/** @param {Event} event */
+function skip(event) {
+    event.preventDefault();
+    ui.focusComposer.value += 1;
+}
+
+/** @param {{ error: any }} props */
+function Starting({ error }) {
+    const key = `error.${error?.status}`;
+    return html`<div class="starting"><p>${!error ? t('link.connecting')
+        : error.detail || (has(key) ? t(key) : t('error.no_connection'))}</p>
+        ${error && html`<p class="quiet">${t('link.again')}</p>`}</div>`;
+}

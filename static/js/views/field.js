@@ -1,0 +1,63 @@
+/** field.js - text fields that grow with their text and send with Enter. */
+import { useEffect, useRef } from 'preact/hooks';
+
+import { clearDraft, getDraft, keyed, peekDraft, setDraft, write
+} from '../drafts.js';
+import { html } from '../html.js';
+import * as ui from '../ui.js';
+
+/** @param {HTMLTextAreaElement | null} field */
+export function grow(field) {
+    if (field && !CSS.supports('field-sizing', 'content')) {
+        field.style.height = 'auto';
+        field.style.height = `${field.scrollHeight}px`;
+    }
+}
+
+/** Enter sends, but not the one that ends a word of an input method.
+ *  @param {KeyboardEvent} event */
+export const isSendKey = (event) => event.key === 'Enter' && !event.shiftKey
+    && !event.isComposing && event.keyCode !== 229;
+
+/**
+ * A small box whose text goes to a Run. The text goes away only when it was
+ * accepted.
+ * @param {{ place: string, label: string, placeholder: string, button: string,
+ *     onSend: (text: string, key: string) => Promise<boolean> }} props
+ */
+export function Box({ place, label, placeholder, button, onSend }) {
+    const draft = getDraft(place);
+    const refusal = ui.refusals.value[place];
+    const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+    const busy = useRef(false);
+    useEffect(() => grow(field.current), [draft.text]);
+
+    /** @param {Event} event */
+    async function send(event) {
+        event.preventDefault();
+        const ready = keyed(place);
+        if (busy.current || ready.text.trim() === '') {
+            return;
+        }
+        busy.current = true;
+        setDraft(place, ready);
+        const accepted = await onSend(ready.text, ready.key);
+        busy.current = false;
+        if (accepted && peekDraft(place).text === ready.text) {
+            clearDraft(place);
+        }
+    }
+    return html`
+        <form class="box" onSubmit=${send}>
+            <textarea ref=${field} rows="1" dir="auto" value=${draft.text}
+                aria-label=${label} placeholder=${placeholder}
+                onInput=${(/** @type {any} */ e) =>
+                    write(place, e.currentTarget.value)}
+                onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
+                    isSendKey(e) && send(e)}></textarea>
+            <button type="submit" class="small"
+                aria-disabled=${draft.text.trim() === '' ? 'true' : 'false'}>
+                ${button}</button>
+            ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
+        </form>`;
+}

@@ -1,0 +1,131 @@
+/** list.js - the conversations: open, make, rename, delete. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { LANGUAGES, lang, loadLanguage, t } from '../i18n.js';
+import { Icon, html, useApp } from '../html.js';
+import * as ui from '../ui.js';
+
+export function ConversationList() {
+    const { store, actions } = useApp();
+    const all = store.list();
+
+    function begin() {
+        actions.open('');
+        ui.focusComposer.value += 1;
+    }
+    return html`
+        <nav class="list" aria-label=${t('list.label')}>
+            <div class="list-head">
+                <span class="brand">Aside</span>
+                <button type="button" class="icon-button close-list"
+                    aria-label=${t('list.close')}
+                    onClick=${() => { ui.listOpen.value = false; }}>
+                    <${Icon} name="close" /></button>
+            </div>
+            <button type="button" class="new" onClick=${begin}>
+                <${Icon} name="plus" /> ${t('list.new')}</button>
+            <ul class="conversations">
+                ${all.map((c) => html`<${Row} key=${c.id} conversation=${c}
+                    open=${c.id === ui.current.value} />`)}
+            </ul>
+            ${store.loaded.value && all.length === 0 && html`
+                <p class="quiet list-empty">${t('list.empty')}</p>`}
+            <div class="list-foot">
+                <label class="language">
+                    <span class="sr">${t('language')}</span>
+                    <select value=${lang.value}
+                        onChange=${(/** @type {any} */ e) =>
+                            loadLanguage(e.currentTarget.value)}>
+                        ${LANGUAGES.map((code) => html`
+                            <option value=${code}
+                                selected=${code === lang.value}>
+                                ${t(`language.${code}`)}</option>`)}
+                    </select>
+                </label>
+            </div>
+        </nav>`;
+}
+
+/**
+ * @param {{ conversation: import('../types.js').Conversation,
+ *           open: boolean }} props
+ */
+function Row({ conversation, open }) {
+    const { actions } = useApp();
+    const [mode, setMode] = useState('');
+    const title = conversation.title || t('list.untitled');
+    const [refusal, setRefusal] = useState('');
+    const done = () => setMode('');
+
+    async function remove() {
+        done();
+        setRefusal(await actions.remove(conversation.id));
+    }
+    if (mode === 'rename') {
+        return html`<${Rename} conversation=${conversation} onDone=${done} />`;
+    }
+    return html`
+        <li class=${`row${open ? ' open' : ''}`}>
+            <button type="button" class="row-open" title=${title}
+                aria-current=${open ? 'page' : undefined}
+                onClick=${() => actions.open(conversation.id)}>
+                <span class="row-title" dir="auto">${title}</span>
+                ${conversation.active_runs > 0 && html`
+                    <span class="dot running"></span>
+                    <span class="sr">${t('list.active',
+                        { n: conversation.active_runs })}</span>`}
+                ${conversation.active_runs === 0 && conversation.unread > 0
+                    && !open && html`<span class="dot unread"></span>
+                    <span class="sr">${t('list.unread')}</span>`}
+            </button>
+            ${mode === 'delete' ? html`
+                <span class="row-sure"><button type="button" class="small danger"
+                    onClick=${remove}>${t('list.delete.sure')}</button>
+                <button type="button" class="small" onClick=${done}>
+                    ${t('cancel')}</button></span>`
+                : html`<span class="row-tools">
+                <button type="button" class="icon-button"
+                    aria-label=${t('list.rename', { title })}
+                    onClick=${() => setMode('rename')}>
+                    <${Icon} name="pen" /></button>
+                <button type="button" class="icon-button"
+                    aria-label=${t('list.delete', { title })}
+                    onClick=${() => setMode('delete')}>
+                    <${Icon} name="bin" /></button></span>`}
+            ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
+        </li>`;
+}
+
+/**
+ * @param {{ conversation: import('../types.js').Conversation,
+ *           onDone: () => void }} props
+ */
+function Rename({ conversation, onDone }) {
+    const { actions } = useApp();
+    const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+    const [refusal, setRefusal] = useState('');
+    useEffect(() => field.current?.select(), []);
+
+    /** @param {Event} event */
+    async function save(event) {
+        event.preventDefault();
+        const title = field.current?.value.trim() ?? '';
+        const failed = title && title !== conversation.title
+            ? await actions.rename(conversation.id, title) : '';
+        if (failed) {
+            setRefusal(failed);
+        } else {
+            onDone();
+        }
+    }
+    return html`
+        <li class="row open">
+            <form class="rename" onSubmit=${save}>
+                <input ref=${field} value=${conversation.title} maxlength="200"
+                    aria-label=${t('list.rename.label')} onBlur=${save}
+                    onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
+                        e.key === 'Escape' && onDone()} />
+            </form>
+            ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
+        </li>`;
+}

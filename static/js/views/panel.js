@@ -1,0 +1,57 @@
+/** panel.js - all research of this conversation, and what runs elsewhere.
+ *  Closing it changes only the view. */
+import { useEffect, useRef } from 'preact/hooks';
+
+import { t } from '../i18n.js';
+import { Icon, html, useApp } from '../html.js';
+import { isActive } from '../rules.js';
+import * as ui from '../ui.js';
+import { ResearchCard } from './research.js';
+
+/** @typedef {import('../types.js').Run} Run */
+
+export function Panel() {
+    const { store } = useApp();
+    const here = (store.researchIn.get(ui.current.value) ?? [])
+        .map((id) => store.run(id))
+        .filter((run) => run !== undefined)
+        .sort(activeFirst);
+    const elsewhere = store.activeResearch()
+        .filter((run) => run.conversation_id !== ui.current.value);
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+
+    function close() {
+        ui.panelOpen.value = false;
+        ui.panelRun.value = '';
+        document.getElementById('background')?.focus();
+    }
+    useEffect(() => place.current?.focus({ preventScroll: true }), []);
+    return html`
+        <aside class="panel" id="panel" ref=${place} tabindex="-1"
+            aria-label=${t('panel.label')}
+            onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
+                e.key === 'Escape' && close()}>
+            <header class="panel-head">
+                <h2>${t('panel.title')}</h2>
+                <button type="button" class="icon-button"
+                    aria-label=${t('panel.close')} onClick=${close}>
+                    <${Icon} name="close" /></button>
+            </header>
+            <div class="panel-body">
+                ${here.length === 0 && elsewhere.length === 0 && html`
+                    <div class="panel-empty"><p>${t('panel.empty')}</p>
+                    <p class="quiet">${t('panel.empty.how')}</p></div>`}
+                ${here.map((run) => html`<${ResearchCard} key=${run.id}
+                    run=${run} first=${run === here[0]} />`)}
+                ${elsewhere.length > 0 && html`<h3 class="panel-other">
+                    ${t('panel.elsewhere')}</h3>`}
+                ${elsewhere.map((run) => html`<${ResearchCard} key=${run.id}
+                    run=${run} elsewhere />`)}
+            </div>
+        </aside>`;
+}
+
+/** @param {Run} a @param {Run} b */
+const activeFirst = (a, b) =>
+    Number(isActive(b.state)) - Number(isActive(a.state))
+    || b.created_at - a.created_at;

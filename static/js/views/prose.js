@@ -1,0 +1,73 @@
+/**
+ * prose.js - a text of a model, as it grows.
+ *
+ * @typedef {{ token: import('marked').Token, alone: boolean, label: string
+ *     }} BlockProps
+ */
+import { Component } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { t } from '../i18n.js';
+import { html } from '../html.js';
+import { blocks, drawBlock } from '../markdown.js';
+import { hidePassage, showPassage } from './passage.js';
+
+/**
+ * The value as of the last frame: however often it changes, what hangs on it
+ * is drawn once a frame.
+ * @template T
+ * @param {T} value
+ */
+function useFrame(value) {
+    const [shown, setShown] = useState(value);
+    const newest = useRef(value);
+    const frame = useRef(0);
+
+    newest.current = value;
+    useEffect(() => {
+        if (!frame.current && newest.current !== shown) {
+            frame.current = requestAnimationFrame(() => {
+                frame.current = 0;
+                setShown(newest.current);
+            });
+        }
+    });
+    useEffect(() => () => cancelAnimationFrame(frame.current), []);
+    return shown;
+}
+
+/**
+ * @param {{ text: string, run: string, live: boolean }} props  `run` is whose
+ *     sources the citations name
+ */
+export function Prose({ text, run, live }) {
+    const { tokens, alone } = blocks(useFrame(text));
+    /** @param {Event} event */
+    const over = (event) => {
+        const cite = /** @type {Element} */ (event.target).closest('.cite');
+        if (cite instanceof HTMLElement) {
+            showPassage(run, cite);
+        }
+    };
+    return html`
+        <div class=${`prose${live ? ' live' : ''}`} dir="auto"
+            onMouseOver=${over} onFocusIn=${over} onClick=${over}
+            onMouseOut=${hidePassage} onFocusOut=${hidePassage}>
+            ${tokens.map((token, i) => html`<${Block} key=${i} token=${token}
+                alone=${alone} label=${t('source')} />`)}
+        </div>`;
+}
+
+/** Drawn anew only if its text changed: of a growing text, the last one.
+ *  @extends {Component<BlockProps>} */
+class Block extends Component {
+    /** @param {BlockProps} next */
+    shouldComponentUpdate(next) {
+        return !next.alone || next.token.raw !== this.props.token.raw
+            || next.label !== this.props.label;
+    }
+
+    render() {
+        return drawBlock(this.props.token, this.props.label);
+    }
+}

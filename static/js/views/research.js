@@ -1,0 +1,94 @@
+/** research.js - one research in the panel: how it goes, and its controls. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { t } from '../i18n.js';
+import { html, useApp } from '../html.js';
+import { isActive } from '../rules.js';
+import * as ui from '../ui.js';
+import { reasonWords, stateWords, titleOf } from '../words.js';
+import { Activity, Sources } from './activity.js';
+import { Awaiting, Stop } from './answer.js';
+import { Elapsed, Meters } from './gauges.js';
+import { Box } from './field.js';
+import { CoverageList, Downloads, Receipt } from './outcome.js';
+
+/**
+ * @param {{ run: import('../types.js').Run, first?: boolean,
+ *           elsewhere?: boolean }} props
+ */
+export function ResearchCard({ run, first, elsewhere }) {
+    const { store, sync, actions } = useApp();
+    const live = isActive(run.state);
+    const wanted = ui.panelRun.value === run.id;
+    const [open, setOpen] = useState(live || !!first || wanted);
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+    const loaded = store.details.get(run.id)?.loaded ?? false;
+
+    useEffect(() => {
+        if (open && !loaded) {
+            sync.readRun(run.id);
+        }
+    }, [open, loaded]);
+    useEffect(() => {
+        if (wanted) {
+            setOpen(true);
+            place.current?.scrollIntoView({ block: 'start' });
+        }
+    }, [wanted]);
+    function show() {
+        actions.open(run.conversation_id);
+        ui.showMessage.value = run.message_id ?? '';
+    }
+    return html`
+        <article class=${`card ${run.state}${wanted ? ' wanted' : ''}`}
+            ref=${place} data-run=${run.id}>
+            <header class="card-head">
+                <span class=${`dot ${live ? run.state : 'ended'}`}
+                    aria-hidden="true"></span>
+                <h3><button type="button" class="card-title" dir="auto"
+                    aria-expanded=${open ? 'true' : 'false'}
+                    onClick=${() => setOpen(!open)}>${titleOf(run)}</button>
+                </h3>
+                <${Elapsed} run=${run} />
+            </header>
+            <p class="card-state"><strong>${stateWords(run)}</strong>
+                ${!live && reasonWords(run) ? ` – ${reasonWords(run)}` : ''}</p>
+            ${live && html`<p class="card-progress" dir="auto">
+                ${run.progress || '\u00a0'}</p>`}
+            ${open && html`<${CardBody} run=${run} live=${live} />`}
+            ${open && html`<p class="card-foot"><button type="button"
+                class="link" onClick=${show}>${t(elsewhere
+                    ? 'panel.open_conversation' : 'panel.show_question')}
+            </button></p>`}
+        </article>`;
+}
+
+/** @param {{ run: import('../types.js').Run, live: boolean }} props */
+function CardBody({ run, live }) {
+    const { store, actions } = useApp();
+    const handoffs = store.handoffsTo.get(run.id) ?? [];
+    const parts = store.texts.get(run.id)?.parts ?? 0;
+
+    return html`
+        ${!live && html`<${CoverageList} run=${run} />`}
+        ${!live && parts > 0 && html`<${Downloads} id=${run.id} />`}
+        <${Awaiting} run=${run} />
+        ${live && html`<div class="card-controls">
+            <${Box} place=${`adjust:${run.id}`} label=${t('adjust.label')}
+                placeholder=${t('adjust.placeholder')}
+                button=${t('adjust.send')}
+                onSend=${(/** @type {string} */ text,
+                    /** @type {string} */ key) =>
+                    actions.adjust(run.id, text, key)} />
+            <p class="card-stop"><${Stop} id=${run.id}
+                label=${t('research.stop')} note=${t('research.stop.note')} />
+                <span class="quiet">${t('research.stop.note')}</span></p>
+        </div>`}
+        ${handoffs.length > 0 && html`<section class="part">
+            <h4>${t('adjust.list')}</h4>
+            <ul class="receipts">${handoffs.map((h) => html`
+                <${Receipt} key=${h} id=${h} quote />`)}</ul></section>`}
+        <${Meters} budget=${run.budget} />
+        <${Activity} id=${run.id} open=${live} />
+        <${Sources} id=${run.id} open=${live} />`;
+}

@@ -1,0 +1,114 @@
+/** thread.js - a conversation: each question, and what came of it under it. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { t } from '../i18n.js';
+import { Icon, html, useApp } from '../html.js';
+import * as ui from '../ui.js';
+import { Exchange, Unsent } from './exchange.js';
+
+/** Nearer to the end than this is at the end. */
+const END_PX = 60;
+
+export function Thread() {
+    const { store } = useApp();
+    const id = ui.current.value;
+    const thread = store.thread(id);
+    const pending = store.pending.get(id) ?? [];
+    const rows = [...thread.order.filter((m) => !thread.held.includes(m)),
+        ...thread.extra];
+    const { frame, content, atEnd, toEnd } = useEnd(pending.length);
+
+    const empty = rows.length === 0 && pending.length === 0;
+    if (ui.openError.value) {
+        return html`<div class="thread"><p class="thread-error" role="alert">
+            ${ui.openError.value}</p></div>`;
+    }
+    return html`
+        <div class="thread-frame">
+            <div class="thread" ref=${frame} tabindex="0" role="region"
+                aria-label=${t('thread.label')}>
+                <div class="thread-content" ref=${content}>
+                    ${thread.hasMore && html`<${Older} id=${id}
+                        first=${thread.order[0]} />`}
+                    ${empty && (id && !thread.loaded
+                        ? html`<p class="quiet">${t('thread.loading')}</p>`
+                        : html`<${Welcome} />`)}
+                    ${rows.map((m) => html`<${Exchange} key=${m} id=${m} />`)}
+                    ${pending.map((row) => html`<${Unsent} key=${row.key}
+                        row=${row} />`)}
+                </div>
+            </div>
+            ${!atEnd && html`<button type="button" class="to-end"
+                onClick=${toEnd}><${Icon} name="down" />
+                ${t('thread.to_end')}</button>`}
+        </div>`;
+}
+
+/**
+ * Stay at the end while one is at the end, and where one is otherwise.
+ * @param {number} sending  when it grows, the person wrote: show the end
+ */
+function useEnd(sending) {
+    const frame = useRef(/** @type {HTMLElement | null} */ (null));
+    const content = useRef(/** @type {HTMLElement | null} */ (null));
+    const stay = useRef(true);
+    const [atEnd, setAtEnd] = useState(true);
+
+    function toEnd() {
+        stay.current = true;
+        frame.current?.scrollTo({ top: frame.current.scrollHeight });
+    }
+    useEffect(() => {
+        const box = frame.current;
+        if (!box || !content.current) {
+            return undefined;
+        }
+        let height = box.scrollHeight;
+        const onScroll = () => {
+            const left = box.scrollHeight - box.scrollTop - box.clientHeight;
+            stay.current = left < END_PX;
+            setAtEnd(stay.current);
+        };
+        const onSize = () => {
+            if (stay.current) {
+                box.scrollTop = box.scrollHeight;
+            } else if (box.scrollTop === 0) {
+                // Older rows came above the first one: keep it in place.
+                box.scrollTop = box.scrollHeight - height;
+            }
+            height = box.scrollHeight;
+        };
+        const watch = new ResizeObserver(onSize);
+        watch.observe(content.current);
+        watch.observe(box);
+        box.addEventListener('scroll', onScroll, { passive: true });
+        return () => {
+            watch.disconnect();
+            box.removeEventListener('scroll', onScroll);
+        };
+    }, [ui.openError.value]);
+    useEffect(() => {
+        if (sending > 0) {
+            toEnd();
+        }
+    }, [sending]);
+    return { frame, content, atEnd, toEnd };
+}
+
+/** @param {{ id: string, first: string }} props */
+function Older({ id, first }) {
+    const { actions } = useApp();
+    return html`<button type="button" class="small older"
+        onClick=${() => actions.older(id, first)}>
+        ${t('thread.older')}</button>`;
+}
+
+function Welcome() {
+    const { store } = useApp();
+    return html`<div class="welcome">
+        <h2>${t('welcome.title')}</h2>
+        <p>${t('welcome.text')}</p>
+        ${store.health.value?.offline && html`<p class="quiet">
+            ${t('welcome.offline')}</p>`}
+    </div>`;
+}

@@ -1,0 +1,66 @@
+/** topbar.js - where one is, the background control, and what stands in the
+ *  way, in words. */
+import { t } from '../i18n.js';
+import { Icon, html, useApp } from '../html.js';
+import * as ui from '../ui.js';
+
+export function TopBar() {
+    const { store } = useApp();
+    const title = ui.current.value
+        ? store.conversation(ui.current.value)?.title || t('list.untitled')
+        : t('thread.new');
+    return html`
+        <header class="topbar">
+            <button type="button" class="icon-button open-list"
+                aria-label=${t('list.open')}
+                aria-expanded=${ui.listOpen.value ? 'true' : 'false'}
+                onClick=${() => { ui.listOpen.value = true; }}>
+                <${Icon} name="menu" /></button>
+            <h1 class="topbar-title" dir="auto">${title}</h1>
+            <${BackgroundControl} />
+        </header>`;
+}
+
+/** How many researches run, in a word; opens the panel. */
+function BackgroundControl() {
+    const { store } = useApp();
+    const active = store.activeResearch();
+    const waiting = active.some((r) => r.state === 'awaiting_input');
+    const state = waiting ? 'waiting' : active.length > 0 ? 'running' : 'idle';
+
+    function toggle() {
+        ui.panelOpen.value = !ui.panelOpen.peek();
+        ui.panelRun.value = '';
+    }
+    return html`
+        <button type="button" id="background" class=${`background ${state}`}
+            aria-expanded=${ui.panelOpen.value ? 'true' : 'false'}
+            aria-controls="panel" onClick=${toggle}>
+            <span class=${`dot ${state}`} aria-hidden="true"></span>
+            <span class="background-name">${t('background')}</span>
+            <span class="badge">${active.length}</span>
+            <span class="background-state">${t(`background.${state}`)}</span>
+        </button>`;
+}
+
+/** One line at most: the first thing that has to be mended. */
+export function Notices() {
+    const { store, sync } = useApp();
+    const health = store.health.value;
+    const { state, error } = sync.link.value;
+    /** @type {string[]} */
+    const lines = [];
+
+    if (state === 'reconnecting' && store.loaded.value) {
+        lines.push(error?.status > 0 && error.detail
+            ? `${error.detail} ${t('link.again')}` : t('link.reconnecting'));
+    } else if (health?.runtime === 'absent') {
+        lines.push(t('health.runtime_absent'));
+    } else if (health?.model === 'unreachable') {
+        lines.push(t('health.model_unreachable'));
+    } else if (health?.model === 'unauthorized') {
+        lines.push(t('health.model_unauthorized'));
+    }
+    return html`<div class="notices" role="status" aria-live="polite">
+        ${lines.map((line) => html`<p class="notice">${line}</p>`)}</div>`;
+}

@@ -1,0 +1,50 @@
+/**
+ * words.js - states of the design in words for people.
+ *
+ * @import { Handoff, Run } from './types.js'
+ */
+import { ApiError } from './api.js';
+import { has, t } from './i18n.js';
+import { isActive } from './rules.js';
+
+/** Why a request failed. @param {unknown} error */
+export function why(error) {
+    if (!(error instanceof ApiError)) {
+        return t('error.other');
+    }
+    if (error.code === 'no_connection') {
+        return t('error.no_connection');
+    }
+    if (error.detail) {
+        return error.detail;
+    }
+    return has(`error.${error.status}`) ? t(`error.${error.status}`)
+        : t('error.status', { status: error.status });
+}
+
+/** State and, while it runs, phase. @param {Run} run */
+export function stateWords(run) {
+    return run.state === 'running' ? t(`phase.${run.phase}`)
+        : t(`state.${run.state}`);
+}
+
+/** What became of an ended Run; '' for one that is complete. @param {Run} run */
+export function reasonWords(run) {
+    if (isActive(run.state) || run.state === 'completed') {
+        return '';
+    }
+    return run.reason && has(`reason.${run.reason}`)
+        ? t(`reason.${run.reason}`) : (run.reason ?? t(`state.${run.state}`));
+}
+
+/** @param {Handoff} handoff */
+export function receiptWords(handoff) {
+    if (handoff.state === 'not_applied') {
+        return t('receipt.not_applied', {
+            reason: t(`receipt.reason.${handoff.reason ?? 'run_ended'}`) });
+    }
+    return t(`receipt.${handoff.state}`);
+}
+
+/** @param {Run} run */
+export const titleOf = (run) => run.title || t('research.untitled');
