@@ -168,10 +168,24 @@ export function createActions(store, sync) {
     /** @param {string} id @param {string} title */
     async function rename(id, title) {
         try {
-            await api.renameConversation(id, title);
+            applyAccepted(store, await api.changeConversation(id, { title }));
             return '';
         } catch (error) {
             return why(error);
+        }
+    }
+
+    /** What of a conversation's results was already said to be seen. */
+    const told = new Map();
+
+    /** The results of a conversation that is looked at are seen.
+     *  @param {import('./types.js').Conversation} conversation */
+    async function see({ id, unread, updated_at: at }) {
+        const what = `${unread} ${at}`;
+        if (unread > 0 && told.get(id) !== what) {
+            told.set(id, what);
+            await control(`see:${id}`,
+                () => api.changeConversation(id, { seen: true }));
         }
     }
 
@@ -197,7 +211,7 @@ export function createActions(store, sync) {
     }
 
     return { open, openRun, older: read, send, retry, askAgain, adjust, reply,
-        stop, rename, remove, resume };
+        stop, rename, see, remove, resume };
 }
 
 /** @typedef {ReturnType<typeof createActions>} Actions */

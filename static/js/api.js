@@ -123,10 +123,15 @@ export const changes = (after, wait, signal) =>
 export const createConversation = (title, key) =>
     post('conversations', title ? { title } : {}, key);
 
-/** @param {string} conversation @param {string} title */
-export const renameConversation = (conversation, title) =>
+/**
+ * Rename it, or say that its results were seen.
+ * @param {string} conversation
+ * @param {{ title: string } | { seen: true }} fields
+ * @returns {Promise<Accepted>}
+ */
+export const changeConversation = (conversation, fields) =>
     call('PATCH', `conversations/${id(conversation)}`,
-        { body: { title }, ms: WRITE_MS });
+        { body: fields, ms: WRITE_MS });
 
 /** @param {string} conversation */
 export const deleteConversation = (conversation) =>

@@ -1,4 +1,5 @@
 /** main.js - puts the parts together and starts them. */
+import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
@@ -58,9 +59,18 @@ async function start() {
     preload();
     addEventListener('hashchange', follow);
     addEventListener('online', () => sync.wake(true));
-    document.addEventListener('visibilitychange', () => {
-        if (document.visibilityState === 'visible') {
+    const onVisible = () => {
+        ui.visible.value = document.visibilityState === 'visible';
+        if (ui.visible.value) {
             sync.wake(false);
+        }
+    };
+    document.addEventListener('visibilitychange', onVisible);
+    onVisible();
+    effect(() => {
+        const open = store.conversation(ui.current.value);
+        if (open && ui.visible.value) {
+            actions.see(open);
         }
     });
 }

@@ -45,19 +45,25 @@ const plain = (text) => text.replace(/&(?:#(\d{1,7})|(\w{2,4}));/g,
 /** @typedef {(token: any, label: string) => any} Draw */
 
 /** @param {Token[] | undefined} tokens @param {string} label @returns {any[]} */
-const drawAll = (tokens, label) =>
-    (tokens ?? []).map((token) => draw(token, label));
+const drawAll = (tokens, label) => (tokens ?? []).map((token, i, all) => {
+    const cited = all[i + 1]?.type === 'cite' && token.type === 'text';
+    return draw(cited ? { ...token, text: token.text.trimEnd() } : token,
+        label);
+});
 
 /** An element around the tokens inside. @param {string} tag @returns {Draw} */
 const around = (tag) => (token, label) =>
     h(tag, null, drawAll(token.tokens, label));
 
+/** Joins a number to the word that it belongs to: no line ends between. */
+const JOINER = '\u2060';
+
 /** @type {Draw} */
 function drawCite(token, label) {
     return token.n.split(',').map((/** @type {string} */ part) => {
         const n = Number(part);
-        return h('button', { type: 'button', class: 'cite', 'data-n': n,
-            'aria-label': `${label} ${n}` }, n);
+        return [JOINER, h('button', { type: 'button', class: 'cite',
+            'data-n': n, 'aria-label': `${label} ${n}` }, n), JOINER];
     });
 }
 

@@ -67,7 +67,7 @@ export function putRun(store, value, when) {
     }
     store.runs.set(value.id, entry);
     store.noteRun(value);
-    const was = old ? old.value.state : value.state;
+    const was = old ? old.value.state : 'running';
     return was !== value.state && !(isActive(was) && value.state === 'running')
         ? [{ kind: 'run', run: value }] : [];
 }

@@ -36,6 +36,7 @@ export interface Answer {
 export interface Coverage {
     source: 'request' | 'handoff';
     id: string;
+    message_id?: string;
     status: 'covered' | 'partial' | 'not_covered';
     note: string;
 }

@@ -12,6 +12,8 @@ export const panelRun = signal('');
 export const listOpen = signal(false);
 /** Why the open conversation cannot be shown; '' if it can. */
 export const openError = signal('');
+/** Whether anybody can see this page. */
+export const visible = signal(true);
 /** Why the last action at a place was refused, by place.
  *  @type {import('@preact/signals').Signal<Record<string, string>>} */
 export const refusals = signal({});

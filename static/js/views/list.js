@@ -24,12 +24,12 @@ export function ConversationList() {
             </div>
             <button type="button" class="new" onClick=${begin}>
                 <${Icon} name="plus" /> ${t('list.new')}</button>
+            ${store.loaded.value && all.length === 0 && html`
+                <p class="quiet list-empty">${t('list.empty')}</p>`}
             <ul class="conversations">
                 ${all.map((c) => html`<${Row} key=${c.id} conversation=${c}
                     open=${c.id === ui.current.value} />`)}
             </ul>
-            ${store.loaded.value && all.length === 0 && html`
-                <p class="quiet list-empty">${t('list.empty')}</p>`}
             <div class="list-foot">
                 <label class="language">
                     <span class="sr">${t('language')}</span>

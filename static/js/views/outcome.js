@@ -69,9 +69,8 @@ export function CoverageList({ run }) {
  *            item: import('../types.js').Coverage }} props */
 function Requirement({ run, item }) {
     const { store } = useApp();
-    const handoff = item.source === 'handoff'
-        ? store.handoffs.get(item.id)?.value : undefined;
-    const message = store.messages.get(item.source === 'request'
-        ? run.message_id ?? '' : handoff?.message_id ?? item.id)?.value;
-    return message ? message.body : t(`coverage.${item.source}`);
+    const id = item.message_id ?? (item.source === 'request' ? run.message_id
+        : store.handoffs.get(item.id)?.value.message_id);
+    return store.messages.get(id ?? '')?.value.body
+        ?? t(`coverage.${item.source}`);
 }

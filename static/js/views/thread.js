@@ -19,9 +19,11 @@ export function Thread() {
     const { frame, content, atEnd, toEnd } = useEnd(pending.length);
 
     const empty = rows.length === 0 && pending.length === 0;
-    if (ui.openError.value) {
-        return html`<div class="thread"><p class="thread-error" role="alert">
-            ${ui.openError.value}</p></div>`;
+    const problem = store.conversations.value.get(id)?.value === null
+        ? t('thread.gone') : ui.openError.value;
+    if (problem) {
+        return html`<div class="thread-frame"><p class="thread-error"
+            role="alert">${problem}</p></div>`;
     }
     return html`
         <div class="thread-frame">
