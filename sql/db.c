@@ -179,12 +179,15 @@ static enum rc control(struct db *db, enum control c, int64_t *out)
 
 enum fault { FAULT_NONE, FAULT_ABORT, FAULT_BEFORE, FAULT_FAIL };
 
-/* ASIDE_FAULT_COMMIT = "abort:N", "before:N" or "fail:N": what happens at the
- * N-th commit of a write transaction of this process. */
+/* Write transactions that this process tried to commit. */
+static int64_t fault_commits;
+
+/* ASIDE_FAULT_COMMIT = "abort:N" (die right after the N-th commit of a write
+ * transaction of this process), "before:N" (die just before it) or "fail:N"
+ * (roll it back and report a failure). */
 static enum fault fault_now(void)
 {
-    static int64_t commits;
-    int64_t n = __atomic_add_fetch(&commits, 1, __ATOMIC_RELAXED);
+    int64_t n = __atomic_add_fetch(&fault_commits, 1, __ATOMIC_RELAXED);
     const char *plan = getenv("ASIDE_FAULT_COMMIT");
     char kind[8] = "";
     long long at = 0;
@@ -762,6 +765,17 @@ void db_fail(struct dbq *q, enum rc rc)
     keep(q, rc);
 }
 
+static const char *type_name(int type)
+{
+    static const char *const name[] = {
+        [SQLITE_INTEGER] = "an integer", [SQLITE_FLOAT] = "a real",
+        [SQLITE_TEXT] = "a text",        [SQLITE_BLOB] = "a blob",
+        [SQLITE_NULL] = "null",
+    };
+
+    return name[type];
+}
+
 /* True if a value of this type stands in the column. A failure is kept. */
 static bool column_is(struct dbq *q, int col, int type, int or_type)
 {
@@ -776,8 +790,8 @@ static bool column_is(struct dbq *q, int col, int type, int or_type)
     if (found == type || found == or_type) {
         return true;
     }
-    log_error(NULL, "sql: %s: column %d has type %d, not %d", STMT[q->id].name,
-              col, found, type);
+    log_error(NULL, "sql: %s: column %d is %s, not %s", STMT[q->id].name, col,
+              type_name(found), type_name(type));
     keep(q, RC_DB);
     return false;
 }
@@ -950,10 +964,9 @@ static enum rc check_header(sqlite3_stmt *s, const struct stmt *st, char *err,
         }
     }
     if ((sqlite3_stmt_readonly(s) != 0) == st->write) {
-        return fault_found(err, err_len, st,
-                           st->write ? "reads, says write"
-                                     : "writes, says read",
-                           "");
+        return fault_found(
+            err, err_len, st,
+            st->write ? "reads, says write" : "writes, says read", "");
     }
     return RC_OK;
 }

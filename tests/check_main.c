@@ -12,6 +12,7 @@ static suite_fn *const SUITES[] = {
     arena_suite,
     buf_suite,
     conf_suite,
+    db_suite,
     doorbell_suite,
     embed_suite,
     http_suite,

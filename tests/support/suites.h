@@ -12,6 +12,7 @@ bool suite_may_abort(void);
 Suite *arena_suite(void);
 Suite *buf_suite(void);
 Suite *conf_suite(void);
+Suite *db_suite(void);
 Suite *doorbell_suite(void);
 Suite *embed_suite(void);
 Suite *http_suite(void);
