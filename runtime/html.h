@@ -14,15 +14,17 @@
 #include "sql/base/rc.h"
 
 #define HTML_MAX_BYTES ((size_t)5 << 20)
-/* Elements open at once; reading ends where there are more. */
-#define HTML_MAX_DEPTH 2000
+/* Elements open at once; reading ends where there are more (browsers have the
+ * same bound). The parser looks through all of them at every stray end tag. */
+#define HTML_MAX_DEPTH 512
 
 /* Once, before the first page; not thread safe. */
 void html_init(void);
 
 /* Give the page's blocks to fn. charset: a label from outside (a header), or
- * NULL. Blocking: CPU only, about 20 ms for a megabyte. RC_TOO_LARGE: more
- * than HTML_MAX_BYTES; RC_NOMEM. */
+ * NULL. Blocking: CPU only: about 20 ms for a megabyte, some seconds for
+ * what was made to be slow. RC_TOO_LARGE: more than HTML_MAX_BYTES, or too many
+ * blocks; RC_NOMEM. */
 enum rc html_read(const char *bytes, size_t len, const char *charset,
                   block_fn *fn, void *arg) RC_MUST_CHECK;
 
