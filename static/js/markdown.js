@@ -62,7 +62,8 @@ const JOINER = '\u2060';
 function drawCite(token, label) {
     return token.n.split(',').map((/** @type {string} */ part) => {
         const n = Number(part);
-        return [JOINER, h('button', { type: 'button', class: 'cite',
+        // Not a button element: lines may end on either side of those.
+        return [JOINER, h('span', { role: 'button', tabindex: 0, class: 'cite',
             'data-n': n, 'aria-label': `${label} ${n}` }, n), JOINER];
     });
 }

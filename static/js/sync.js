@@ -26,6 +26,8 @@ export class Sync {
     link = signal(/** @type {Link} */ ({ state: 'connecting', error: null }));
     /** The conversation that is read again after a reset. */
     current = '';
+    /** The one that was not there then. */
+    missing = signal('');
     #failures = 0;
     /** @type {any} */
     #timer = null;
@@ -55,8 +57,9 @@ export class Sync {
         clearTimeout(this.#timer);
         this.feed.stop();
         try {
+            const id = this.current;
             const [all, open] = await Promise.all([api.overview(),
-                this.current ? this.#readOrNull(this.current) : null]);
+                id ? this.#readOrNull(id) : null]);
             if (mine !== this.#turn) {
                 return;
             }
@@ -70,6 +73,12 @@ export class Sync {
             });
             this.feed.start(same ? Math.min(all.as_of, open.as_of)
                 : all.as_of);
+            this.missing.value = open ? '' : id;
+            if (this.current && (this.current !== id || (open && !same))) {
+                this.readConversation(this.current).catch(() => {
+                    this.missing.value = this.current;
+                });
+            }
             this.#failures = 0;
             this.#onLink(null);
         } catch (error) {

@@ -52,6 +52,8 @@ export function Prose({ text, run, live }) {
     return html`
         <div class=${`prose${live ? ' live' : ''}`} dir="auto"
             onMouseOver=${over} onFocusIn=${over} onClick=${over}
+            onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
+                e.key === 'Enter' && over(e)}
             onMouseOut=${hidePassage} onFocusOut=${hidePassage}>
             ${tokens.map((token, i) => html`<${Block} key=${i} token=${token}
                 alone=${alone} label=${t('source')} />`)}

@@ -10,7 +10,7 @@ import { Exchange, Unsent } from './exchange.js';
 const END_PX = 60;
 
 export function Thread() {
-    const { store } = useApp();
+    const { store, sync } = useApp();
     const id = ui.current.value;
     const thread = store.thread(id);
     const pending = store.pending.get(id) ?? [];
@@ -20,7 +20,9 @@ export function Thread() {
 
     const empty = rows.length === 0 && pending.length === 0;
     const problem = store.conversations.value.get(id)?.value === null
-        ? t('thread.gone') : ui.openError.value;
+        ? t('thread.gone') : ui.openError.value
+            || (id && sync.missing.value === id && !thread.loaded
+                ? t('error.404') : '');
     if (problem) {
         return html`<div class="thread-frame"><p class="thread-error"
             role="alert">${problem}</p></div>`;
@@ -41,8 +43,8 @@ export function Thread() {
                 </div>
             </div>
             ${!atEnd && html`<button type="button" class="to-end"
-                onClick=${toEnd}><${Icon} name="down" />
-                ${t('thread.to_end')}</button>`}
+                aria-label=${t('thread.to_end')} onClick=${toEnd}>
+                <${Icon} name="down" /></button>`}
         </div>`;
 }
 
