@@ -58,6 +58,11 @@ enum rc store_as_of(struct store *st, int64_t *seq)
     return db_one_i64(db_use(st->db, STMT_FACT_AS_OF), seq);
 }
 
+enum rc store_newest(struct store *st, int64_t *seq)
+{
+    return store_as_of(st, seq);
+}
+
 static enum rc read_feed(struct store *st, char out[STORE_FEED_BYTES])
 {
     struct dbq *q = db_use(st->db, STMT_FACT_FEED);

@@ -56,6 +56,9 @@ enum rc store_batch_call(struct store *, store_fn *, void *arg,
 enum rc store_batch_commit(struct store *) RC_MUST_CHECK;
 void store_batch_abort(struct store *);
 
+/* The newest seq, inside a transaction or outside of one. */
+enum rc store_newest(struct store *, int64_t *seq) RC_MUST_CHECK;
+
 /* Places of an account's capacity. */
 struct occupancy {
     int64_t used[SLOT_CLASS__MAX];

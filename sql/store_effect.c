@@ -101,8 +101,8 @@ enum rc store_request_sent_count(struct store *st, int64_t *n)
     return db_one_i64(db_use(st->db, STMT_REQUEST_SENT_COUNT), n);
 }
 
-enum rc store_request_sent_ids(struct store *st, struct arena *a, int64_t **ids,
-                               size_t *n)
+enum rc store_request_sent_runs(struct store *st, struct arena *a,
+                                int64_t **ids, size_t *n)
 {
     return store_read_ids(db_use(st->db, STMT_REQUEST_ALL_SENT), a, ids, n);
 }
@@ -200,6 +200,18 @@ static enum rc add_body(struct store *st, int64_t segment_id, const char *tail,
     }
     buf_puts(out, tail);
     return rc == RC_OK ? buf_rc(out) : rc;
+}
+
+enum rc store_segment_root_of(struct store *st, int64_t id, int64_t *root)
+{
+    int64_t ids[CHAIN_MAX];
+    size_t n = 0;
+    enum rc rc = chain_of(st, id, ids, &n);
+
+    if (rc == RC_OK) {
+        *root = n > 0 ? ids[n - 1] : 0;
+    }
+    return rc;
 }
 
 enum rc store_segment_after_root(struct store *st, int64_t id, struct buf *out)
@@ -477,4 +489,10 @@ enum rc store_effect_skip_planned(struct store *st, const struct run *run,
     }
     arena_free(a);
     return rc;
+}
+
+enum rc store_run_skip_planned(struct store *st, const struct run *run,
+                               int64_t now_ms)
+{
+    return store_effect_skip_planned(st, run, CAUSE_NONE, now_ms);
 }

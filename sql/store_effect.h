@@ -102,12 +102,12 @@ enum rc store_source_of_run(struct store *, int64_t run_id, struct arena *,
 enum rc store_note_of_run(struct store *, int64_t run_id, struct arena *,
                           struct note **, size_t *n) RC_MUST_CHECK;
 
-/* Effects in state sent, over all accounts: what a runtime that starts finds
- * left by one that died. */
-enum rc store_request_sent_ids(struct store *, struct arena *, int64_t **,
-                               size_t *n) RC_MUST_CHECK;
-enum rc store_tool_call_sent_ids(struct store *, struct arena *, int64_t **,
-                                 size_t *n) RC_MUST_CHECK;
+/* Runs with effects in state sent, over all accounts: what a runtime that
+ * starts finds left by one that died. A Run may be listed twice. */
+enum rc store_request_sent_runs(struct store *, struct arena *, int64_t **,
+                                size_t *n) RC_MUST_CHECK;
+enum rc store_tool_call_sent_runs(struct store *, struct arena *, int64_t **,
+                                  size_t *n) RC_MUST_CHECK;
 
 /* --- writing, inside a transaction ------------------------------------- */
 
@@ -154,6 +154,9 @@ enum rc store_request_count_late(struct store *, const struct run *,
 enum rc store_segment_add(struct store *, int64_t run_id, int64_t parent_id,
                           const char *body, size_t len,
                           int64_t *id) RC_MUST_CHECK;
+/* The root of the chain that ends in this segment. */
+enum rc store_segment_root_of(struct store *, int64_t id,
+                              int64_t *root) RC_MUST_CHECK;
 /* What the chain that ends in this segment holds after its root, appended to
  * out: to go on under another root. */
 enum rc store_segment_after_root(struct store *, int64_t id,
@@ -167,6 +170,10 @@ enum rc store_tool_call_plan(struct store *, const struct run *,
 enum rc store_tool_call_move(struct store *, const struct run *,
                              struct tool_call *, enum effect_state from,
                              int64_t now_ms) RC_MUST_CHECK;
+
+/* Calls of a Run that are planned become skipped, without a cause. */
+enum rc store_run_skip_planned(struct store *, const struct run *,
+                               int64_t now_ms) RC_MUST_CHECK;
 
 /* The passage as a source of the Run: n is its number, an old one if the Run
  * has retrieved the passage before. */

@@ -82,8 +82,8 @@ enum rc store_tool_call_of_request(struct store *st, int64_t request_id,
     return read_calls(q, a, out, n);
 }
 
-enum rc store_tool_call_sent_ids(struct store *st, struct arena *a,
-                                 int64_t **ids, size_t *n)
+enum rc store_tool_call_sent_runs(struct store *st, struct arena *a,
+                                  int64_t **ids, size_t *n)
 {
     return store_read_ids(db_use(st->db, STMT_TOOL_CALL_ALL_SENT), a, ids, n);
 }

@@ -141,8 +141,7 @@ SELECT id, body FROM note WHERE run_id = :run ORDER BY id;
 
 -- stmt: REQUEST_ALL_SENT read scan params=0 cols=1
 -- Under way, or left so by a runtime that died.
-SELECT id FROM request INDEXED BY request_sent WHERE state = 'sent' ORDER BY id;
+SELECT run_id FROM request INDEXED BY request_sent WHERE state = 'sent';
 
 -- stmt: TOOL_CALL_ALL_SENT read scan params=0 cols=1
-SELECT id FROM tool_call INDEXED BY tool_call_sent
- WHERE state = 'sent' ORDER BY id;
+SELECT run_id FROM tool_call INDEXED BY tool_call_sent WHERE state = 'sent';

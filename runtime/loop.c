@@ -1,0 +1,552 @@
+/* loop.c - the daemon's one loop.
+ *
+ * A turn: wait for traffic, the doorbell, a signal or the nearest timer; the
+ * callbacks leave facts with their Runs. Then everything of the turn is
+ * committed together, each Run in its savepoint, and only what the commit has
+ * made true reaches outside (R01): requests are sent, connections closed,
+ * tools run.
+ *
+ * If the store is busy or fails, the facts stay and the turn is tried again;
+ * nothing was sent, so nothing is lost or doubled.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+#include "sql/base/clock.h"
+#include "sql/base/doorbell.h"
+#include "sql/base/id.h"
+#include "sql/base/log.h"
+#include "sql/store_change.h"
+#include "sql/store_lease.h"
+
+/* Streamed text is committed after so long, or when so much has come. */
+#define FLUSH_MS    50
+#define FLUSH_BYTES 1024
+/* The feed takes at most so many parts a second (DESIGN 9). */
+#define PARTS_A_SECOND 2000
+/* While Runs are at work, changes are read even without a ring (DESIGN 1). */
+#define FALLBACK_MS  5000
+#define RETRY_MS     100  /* the write lock was not had */
+#define PAUSE_MS     1000 /* the store failed */
+#define FAILURES_MAX 3
+#define STEPS_MAX    256 /* Runs in one transaction */
+#define TURN_BYTES   (256u << 20)
+
+/* --- which Runs want a step -------------------------------------------------- */
+
+void loop_touch(struct runtime *rt, int64_t run_id)
+{
+    if (rt->n_touched < sizeof(rt->touched) / sizeof(rt->touched[0])) {
+        rt->touched[rt->n_touched++] = run_id;
+    } else {
+        rt->read_ms = 0; /* too many to name: the fallback read finds them */
+    }
+}
+
+static int64_t flush_ms(const struct runtime *rt)
+{
+    int64_t fair = (int64_t)flight_count(rt) * 1000 / PARTS_A_SECOND;
+
+    return fair > FLUSH_MS ? fair : FLUSH_MS;
+}
+
+static bool only_text(const struct live *l)
+{
+    return !l->dirty && !l->stepped && l->facts.text.len > 0;
+}
+
+static bool text_due(const struct runtime *rt, const struct live *l,
+                     int64_t now)
+{
+    return only_text(l) && (l->facts.text.len >= FLUSH_BYTES ||
+                            now - rt->flushed_ms >= flush_ms(rt));
+}
+
+/* Runs whose rows were changed by others since the cursor. */
+static enum rc read_changes(struct runtime *rt)
+{
+    int64_t *ids = NULL;
+    int64_t newest = 0;
+    size_t n = 0;
+    struct store_view view;
+    enum rc rc = store_read_begin(rt->store, &view);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rc = store_change_runs(rt->store, rt->cursor, rt->mem, &ids, &n, &newest);
+    store_read_end(rt->store);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        struct live *l;
+
+        rc = live_add(rt, ids[i], &l);
+        if (rc == RC_OK) {
+            l->dirty = true;
+        }
+    }
+    if (rc == RC_OK) {
+        rt->cursor = newest;
+        rt->read_ms = clock_boot_ms();
+    }
+    arena_reset(rt->mem);
+    return rc;
+}
+
+/* --- a turn's transaction -------------------------------------------------------- */
+
+typedef enum rc step_fn(struct step *);
+
+struct one {
+    struct runtime *rt;
+    struct live *live;
+    step_fn *fn;
+    int64_t wake_ms;
+};
+
+static enum rc step_one(struct store *st, void *arg)
+{
+    struct one *one = arg;
+    struct step s = {.rt = one->rt,
+                     .live = one->live,
+                     .mem = one->rt->mem,
+                     .now_ms = clock_unix_ms(),
+                     .boot_ms = clock_boot_ms()};
+    enum rc rc;
+
+    (void)st;
+    live_clear_effects(one->live);
+    rc = one->fn(&s);
+    one->wake_ms = s.wake_ms;
+    if (rc == RC_OK && s.run.id != 0) {
+        one->live->clock_ms = s.boot_ms;
+    }
+    return rc;
+}
+
+/* A step that failed by itself: again later, and in the end give the Run up
+ * rather than the daemon. */
+static void note_failure(struct live *l, enum rc rc)
+{
+    char id[ID_TEXT_BYTES];
+
+    l->failures++;
+    log_error(id_text(ID_RUN, l->id, id), "step %d failed: %s", l->failures,
+              rc_name(rc));
+    live_clear_effects(l);
+    l->wake_ms = clock_boot_ms() + PAUSE_MS * l->failures;
+}
+
+static enum rc run_one(struct runtime *rt, struct live *l, step_fn *fn)
+{
+    struct one one = {.rt = rt, .live = l, .fn = fn};
+    enum rc result = RC_OK;
+    enum rc rc;
+
+    if (l->failures >= FAILURES_MAX) {
+        one.fn = run_step_give_up;
+    }
+    rc = store_batch_call(rt->store, step_one, &one, &result);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    l->stepped = true;
+    if (result == RC_OK) {
+        l->failures = 0;
+        if (fn == run_step) {
+            l->wake_ms = one.wake_ms;
+            l->dirty = false;
+        }
+    } else {
+        note_failure(l, result);
+        l->dirty = false;
+    }
+    return RC_OK;
+}
+
+static bool wants_step(const struct live *l, bool research, bool place)
+{
+    return l->is_research == research && l->dirty && !l->stepped &&
+           l->needs_place == place && l->effects.send_request == 0;
+}
+
+/* Short work goes first, and what waits for a place goes before what is new,
+ * in order of age (R20). */
+static enum rc step_dirty(struct runtime *rt, struct live **done, size_t *n)
+{
+    enum rc rc = RC_OK;
+
+    for (int pass = 0; pass < 4 && rc == RC_OK; pass++) {
+        bool research = pass >= 2;
+        bool place = pass % 2 == 0;
+
+        for (size_t i = 0; i < rt->n_lives && *n < STEPS_MAX && rc == RC_OK;
+             i++) {
+            struct live *l = rt->lives[i];
+
+            if (wants_step(l, research, place)) {
+                rc = run_one(rt, l, run_step);
+                done[(*n)++] = l;
+            }
+        }
+    }
+    return rc;
+}
+
+static enum rc step_text(struct runtime *rt, struct live **done, size_t *n,
+                         int64_t now)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < rt->n_lives && *n < STEPS_MAX && rc == RC_OK; i++) {
+        struct live *l = rt->lives[i];
+
+        if (text_due(rt, l, now)) {
+            rc = run_one(rt, l, run_step_text);
+            done[(*n)++] = l;
+        }
+    }
+    return rc;
+}
+
+static enum rc tell_endpoint(struct store *st, void *arg)
+{
+    struct runtime *rt = arg;
+
+    return store_endpoint_set(st, rt->endpoint, clock_unix_ms());
+}
+
+/* --- after the commit --------------------------------------------------------------- */
+
+static void free_place(struct runtime *rt)
+{
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        if (rt->lives[i]->needs_place) {
+            rt->lives[i]->dirty = true;
+        }
+    }
+}
+
+static void carry_out(struct runtime *rt, struct live *l)
+{
+    struct tool_job *jobs = l->effects.jobs;
+
+    live_clear_facts(l);
+    if (l->effects.drop_flight) {
+        flight_drop(l);
+        free_place(rt);
+    }
+    if (l->effects.gone) {
+        live_remove(rt, l);
+        return;
+    }
+    if (l->effects.send_request != 0) {
+        flight_start(rt, l);
+        l->effects.send_request = 0;
+        buf_clear(&l->effects.body);
+    }
+    l->effects.jobs = NULL;
+    for (; jobs != NULL; jobs = jobs->next) {
+        tool_start(rt, l, jobs);
+    }
+}
+
+static void mark_touched(struct runtime *rt)
+{
+    for (size_t i = 0; i < rt->n_touched; i++) {
+        struct live *l;
+
+        if (live_add(rt, rt->touched[i], &l) == RC_OK) {
+            l->dirty = true;
+        }
+    }
+    rt->n_touched = 0;
+}
+
+static bool anything_due(const struct runtime *rt, int64_t now)
+{
+    if (!rt->endpoint_told) {
+        return true;
+    }
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        if (rt->lives[i]->dirty || text_due(rt, rt->lives[i], now)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Facts of Runs whose transaction was lost stay; so do their marks. */
+static void put_back(struct runtime *rt, struct live **done, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        done[i]->dirty = true;
+        done[i]->stepped = false;
+        live_clear_effects(done[i]);
+    }
+    rt->n_touched = 0;
+}
+
+static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
+                        int64_t now)
+{
+    enum rc result = RC_OK;
+    enum rc rc = step_dirty(rt, done, n);
+
+    if (rc == RC_OK) {
+        rc = step_text(rt, done, n, now);
+    }
+    if (rc == RC_OK && !rt->endpoint_told) {
+        rc = store_batch_call(rt->store, tell_endpoint, rt, &result);
+    }
+    return rc == RC_OK ? store_batch_commit(rt->store) : rc;
+}
+
+/* The changes of this turn's own transaction need not be read again, if none
+ * but its own came since the cursor. */
+static void skip_own(struct runtime *rt, int64_t before, int64_t after)
+{
+    if (before == rt->cursor) {
+        rt->cursor = after;
+    }
+}
+
+static enum rc commit_turn(struct runtime *rt, int64_t now)
+{
+    struct live *done[STEPS_MAX];
+    struct store_view before = {0};
+    size_t n = 0;
+    int64_t after = 0;
+    enum rc rc;
+
+    if (now < rt->pause_until_ms || !anything_due(rt, now)) {
+        return RC_OK;
+    }
+    rc = store_batch_begin(rt->store);
+    if (rc == RC_OK) {
+        rc = store_newest(rt->store, &before.as_of);
+        if (rc == RC_OK) {
+            rc = step_all(rt, done, &n, now);
+        }
+        if (rc != RC_OK) {
+            store_batch_abort(rt->store);
+            put_back(rt, done, n);
+        }
+    }
+    arena_reset(rt->mem);
+    if (rc == RC_FENCED) {
+        return rc;
+    }
+    if (rc != RC_OK) {
+        rt->pause_until_ms = now + (rc == RC_BUSY ? RETRY_MS : PAUSE_MS);
+        return RC_OK;
+    }
+    rt->flushed_ms = now;
+    rt->endpoint_told = true;
+    doorbell_ring(rt->bell);
+    if (store_newest(rt->store, &after) == RC_OK) {
+        skip_own(rt, before.as_of, after);
+    }
+    for (size_t i = 0; i < n; i++) {
+        done[i]->stepped = false;
+        if (done[i]->failures == 0) {
+            carry_out(rt, done[i]);
+        }
+    }
+    mark_touched(rt);
+    return RC_OK;
+}
+
+/* --- time ----------------------------------------------------------------------------- */
+
+static void fire_timers(struct runtime *rt, int64_t now)
+{
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        struct live *l = rt->lives[i];
+
+        if (l->wake_ms != 0 && l->wake_ms <= now) {
+            l->wake_ms = 0;
+            l->dirty = true;
+        }
+    }
+}
+
+static void earlier(int64_t *at, int64_t other)
+{
+    if (other != 0 && (*at == 0 || other < *at)) {
+        *at = other;
+    }
+}
+
+/* Milliseconds until the loop wants to run without being called; -1: never. */
+static int64_t patience_ms(const struct runtime *rt, int64_t now)
+{
+    int64_t at = 0;
+
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        const struct live *l = rt->lives[i];
+
+        earlier(&at, l->wake_ms);
+        if (l->dirty) {
+            earlier(&at, now > rt->pause_until_ms ? now : rt->pause_until_ms);
+        }
+        if (l->facts.text.len > 0) {
+            earlier(&at, rt->flushed_ms + flush_ms(rt));
+        }
+        earlier(&at, rt->read_ms + FALLBACK_MS);
+    }
+    if (rt->indexer != NULL) {
+        earlier(&at, indexer_deadline_ms(rt->indexer));
+    }
+    if (at == 0) {
+        return -1;
+    }
+    return at > now ? at - now : 0;
+}
+
+/* --- signals ----------------------------------------------------------------------------- */
+
+static int open_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) {
+        return -1;
+    }
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static void take_signals(struct runtime *rt, int fd)
+{
+    struct signalfd_siginfo info;
+
+    while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGCHLD) {
+            if (indexer_reap(rt->indexer)) {
+                tool_resume(rt);
+            }
+        } else {
+            rt->stopping = true;
+        }
+    }
+}
+
+/* --- start and end -------------------------------------------------------------------------- */
+
+/* All Runs at work, and those that ended while something of theirs was under
+ * way: what a runtime that died has left (R29). */
+static enum rc find_work(struct runtime *rt)
+{
+    int64_t *lists[3] = {NULL, NULL, NULL};
+    size_t n[3] = {0, 0, 0};
+    struct store_view view;
+    enum rc rc = store_read_begin(rt->store, &view);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rt->cursor = view.as_of;
+    rt->read_ms = clock_boot_ms();
+    rc = store_run_active_ids(rt->store, rt->mem, &lists[0], &n[0]);
+    if (rc == RC_OK) {
+        rc = store_request_sent_runs(rt->store, rt->mem, &lists[1], &n[1]);
+    }
+    if (rc == RC_OK) {
+        rc = store_tool_call_sent_runs(rt->store, rt->mem, &lists[2], &n[2]);
+    }
+    store_read_end(rt->store);
+    for (int k = 0; k < 3 && rc == RC_OK; k++) {
+        for (size_t i = 0; i < n[k] && rc == RC_OK; i++) {
+            struct live *l;
+
+            rc = live_add(rt, lists[k][i], &l);
+        }
+    }
+    if (rc == RC_OK && rt->n_lives > 0) {
+        log_info(NULL, "going on with %zu Runs", rt->n_lives);
+    }
+    return rc;
+}
+
+/* Requests under way are interrupted and say so; the Runs go on when a runtime
+ * is there again. */
+static void shut_down(struct runtime *rt)
+{
+    enum rc rc = store_batch_begin(rt->store);
+
+    for (size_t i = 0; i < rt->n_lives && rc == RC_OK; i++) {
+        rc = run_one(rt, rt->lives[i], run_step_shutdown);
+    }
+    if (rc == RC_OK) {
+        rc = store_batch_commit(rt->store);
+    }
+    if (rc != RC_OK) {
+        store_batch_abort(rt->store);
+        log_warn(NULL, "shutdown could not be recorded: %s", rc_name(rc));
+    } else {
+        doorbell_ring(rt->bell);
+    }
+}
+
+static enum rc turn(struct runtime *rt, int sig_fd)
+{
+    struct http_fd fds[2] = {{.fd = doorbell_fd(rt->bell)}, {.fd = sig_fd}};
+    int64_t now = clock_boot_ms();
+    enum rc rc = http_wait(rt->http, fds, 2, patience_ms(rt, now));
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    now = clock_boot_ms();
+    if (fds[1].readable) {
+        take_signals(rt, sig_fd);
+    }
+    if ((fds[0].readable && doorbell_drain(rt->bell)) ||
+        (rt->n_lives > 0 && now - rt->read_ms >= FALLBACK_MS)) {
+        rc = read_changes(rt);
+        if (rc != RC_OK) {
+            log_warn(NULL, "changes could not be read: %s", rc_name(rc));
+            rt->read_ms = now;
+        }
+    }
+    if (rt->indexer != NULL && indexer_deadline_ms(rt->indexer) != 0 &&
+        now >= indexer_deadline_ms(rt->indexer)) {
+        indexer_give_up_waiting(rt->indexer);
+        tool_resume(rt);
+    }
+    fire_timers(rt, now);
+    return commit_turn(rt, now);
+}
+
+enum rc loop_run(struct runtime *rt)
+{
+    int sig_fd = open_signals();
+    enum rc rc;
+
+    if (sig_fd < 0) {
+        log_error(NULL, "signalfd: %s", strerror(errno));
+        return RC_IO;
+    }
+    rt->mem = arena_new(TURN_BYTES);
+    rc = rt->mem == NULL ? RC_NOMEM : find_work(rt);
+    if (rc == RC_OK) {
+        rc = commit_turn(rt, clock_boot_ms());
+    }
+    while (rc == RC_OK && !rt->stopping) {
+        rc = turn(rt, sig_fd);
+    }
+    if (rc == RC_OK) {
+        shut_down(rt);
+    }
+    live_free_all(rt);
+    arena_free(rt->mem);
+    (void)close(sig_fd);
+    return rc;
+}

@@ -1,0 +1,175 @@
+/* main.c - asided: the runtime. Takes the ownership of the database, or waits
+ * for it as a stand-by, and runs the Runs. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/runtime.h"
+#include "sql/base/clock.h"
+#include "sql/base/doorbell.h"
+#include "sql/base/log.h"
+#include "sql/store_lease.h"
+
+/* The loop does not wait longer for the write lock; it comes back. */
+#define LOCK_WAIT_MS 100
+
+static int usage(void)
+{
+    (void)fputs("usage: asided [-c file]\n", stderr);
+    return 2;
+}
+
+static bool read_options(int argc, char **argv, const char **file)
+{
+    int c;
+
+    *file = NULL;
+    while ((c = getopt(argc, argv, "c:")) != -1) {
+        if (c != 'c') {
+            return false;
+        }
+        *file = optarg;
+    }
+    return optind == argc;
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void note_signal(int sig)
+{
+    (void)sig;
+    told_to_end = 1;
+}
+
+/* Until the loop takes over, a signal only has to end the wait for the lock. */
+static void catch_signals(void)
+{
+    struct sigaction sa;
+
+    memset(&sa, 0, sizeof(sa));
+    sa.sa_handler = note_signal;
+    (void)sigaction(SIGTERM, &sa, NULL);
+    (void)sigaction(SIGINT, &sa, NULL);
+    sa.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &sa, NULL);
+}
+
+static enum rc become_owner(const char *dir, struct lease_lock **lock)
+{
+    enum rc rc = store_lease_try(dir, lock);
+
+    if (rc != RC_BUSY) {
+        return rc;
+    }
+    log_info(NULL, "another runtime owns %s: standing by", dir);
+    return told_to_end ? RC_CONFLICT : store_lease_wait(dir, lock);
+}
+
+static bool make_url(struct runtime *rt)
+{
+    size_t len = strlen(rt->conf.model_url) + sizeof("/chat/completions");
+
+    rt->chat_url = malloc(len);
+    if (rt->chat_url == NULL) {
+        return false;
+    }
+    (void)snprintf(rt->chat_url, len, "%s/chat/completions",
+                   rt->conf.model_url);
+    return true;
+}
+
+static enum rc open_parts(struct runtime *rt)
+{
+    enum rc rc = store_open(rt->conf.data, LOCK_WAIT_MS, &rt->store);
+
+    if (rc == RC_OK) {
+        rc = store_lease_take(rt->store);
+    }
+    if (rc == RC_OK) {
+        rc = doorbell_open(rt->conf.data, &rt->bell);
+    }
+    if (rc == RC_OK) {
+        rc = http_new(&rt->http);
+    }
+    if (rc == RC_OK && !make_url(rt)) {
+        rc = RC_NOMEM;
+    }
+    if (rc == RC_OK) {
+        rt->profile =
+            model_chat_profile_for(rt->conf.model_url, rt->conf.model_name);
+        rc = indexer_new(rt->conf.library, &rt->indexer);
+        rc = rc == RC_NOT_FOUND ? RC_OK : rc;
+    }
+    return rc;
+}
+
+static void close_parts(struct runtime *rt)
+{
+    indexer_free(rt->indexer);
+    library_close(rt->library);
+    http_free(rt->http);
+    doorbell_close(rt->bell);
+    store_close(rt->store);
+    free(rt->chat_url);
+}
+
+static enum rc serve(struct runtime *rt)
+{
+    struct lease_lock *lock = NULL;
+    enum rc rc = become_owner(rt->conf.data, &lock);
+
+    if (rc == RC_CONFLICT) {
+        return RC_OK; /* told to end while standing by */
+    }
+    if (rc != RC_OK) {
+        return rc;
+    }
+    rc = open_parts(rt);
+    if (rc == RC_OK) {
+        rt->endpoint = ENDPOINT_UNKNOWN;
+        rt->endpoint_told = true;
+        flight_probe(rt);
+        log_info(NULL, "running on %s", rt->conf.data);
+        rc = loop_run(rt);
+    }
+    close_parts(rt);
+    store_lease_release(lock);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static struct runtime rt;
+    const char *file;
+    char err[300];
+    enum rc rc;
+
+    if (!read_options(argc, argv, &file)) {
+        return usage();
+    }
+    log_open("asided", LOG_LEVEL_INFO);
+    if (conf_load(file, &rt.conf, err, sizeof(err)) != RC_OK) {
+        log_error(NULL, "%s", err);
+        return 2;
+    }
+    log_open("asided", (enum log_level)rt.conf.log_level);
+    catch_signals();
+    if (mkdir(rt.conf.data, 0700) != 0 && errno != EEXIST) {
+        log_error(NULL, "data: %s: %s", rt.conf.data, strerror(errno));
+        return 1;
+    }
+    rc = serve(&rt);
+    conf_free(&rt.conf);
+    if (rc == RC_FENCED) {
+        log_error(NULL, "another runtime has taken over: ending");
+    } else if (rc != RC_OK) {
+        log_error(NULL, "ended: %s", rc_name(rc));
+    } else {
+        log_info(NULL, "ended as told");
+    }
+    return rc == RC_OK ? 0 : 1;
+}

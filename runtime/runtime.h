@@ -1,0 +1,322 @@
+/* runtime.h - the runtime's own structs, shared by its files.
+ *
+ * The daemon is one thread and one loop. What it keeps in memory is a cache of
+ * rows and the connections under way; when it dies, everything needed to go on
+ * is in the database (R29).
+ *
+ *   loop.c      waits, gathers facts, commits a turn's work together
+ *   live.c      the table of Runs at work
+ *   run.c       the state machine: what to do next, from the rows
+ *   entry.c     what the reply to a short Run's request means
+ *   research.c  what the reply to a research request means; reports
+ *   operation.c start, adjust, stop, inspect, reply, continue, ask
+ *   context.c   a request's input, from rows; prompt.c holds the fixed texts
+ *   flight.c    one model request under way
+ *   tool.c      tools: table and execution
+ *   indexer.c   the library's indexer, a child process
+ */
+#ifndef ASIDE_RUNTIME_RUNTIME_H
+#define ASIDE_RUNTIME_RUNTIME_H
+
+#include "runtime/http.h"
+#include "runtime/model_chat.h"
+#include "runtime/model_stream.h"
+#include "sql/base/arena.h"
+#include "sql/base/buf.h"
+#include "sql/base/conf.h"
+#include "sql/library.h"
+#include "sql/store_effect.h"
+#include "sql/store_handoff.h"
+#include "sql/store_run.h"
+
+struct doorbell;
+struct flight;
+struct indexer;
+struct runtime;
+
+/* --- facts: what happened outside since the last commit ------------------- */
+
+/* How a model request ended. */
+struct outcome {
+    bool there;
+    enum model_verdict verdict; /* when the HTTP exchange was whole */
+    enum http_end end;
+    long status;
+    int64_t retry_after_ms; /* -1: not told */
+    struct model_error error;
+    struct model_reply reply; /* memory of facts.mem */
+    bool text_shown;          /* some text of it is in the answer already */
+    char detail[240];
+};
+
+/* A passage that a tool brought. */
+struct passage {
+    const char *id;
+    const char *title;
+    const char *location;
+    const char *heading;
+    const char *text;
+};
+
+/* What a tool call brought; memory of facts.mem. */
+struct tool_result {
+    int64_t call_id; /* row */
+    bool failed;
+    const char *error;   /* failed: told to the model and the person */
+    const char *summary; /* told to the person */
+    const char *title;   /* of the document read, or NULL */
+    const char *location;
+    const struct passage *passages;
+    size_t n_passages;
+    bool has_more;
+    const char *text; /* without passages: told to the model */
+    struct tool_result *next;
+};
+
+struct facts {
+    struct arena *mem;
+    struct buf text;    /* streamed text of a short answer, for the next part */
+    bool first;         /* the first chunk with a choice has come */
+    const char *saying; /* research: what the model says, for the progress */
+    struct outcome outcome;
+    struct tool_result *results;
+};
+
+/* --- effects: what to do once the turn is committed ------------------------ */
+
+struct tool_job {
+    int64_t call_id;
+    char name[64];
+    char *arguments;
+    struct tool_job *next;
+};
+
+struct effects {
+    bool drop_flight;     /* close the connection */
+    int64_t send_request; /* send this request; 0: none */
+    enum request_purpose purpose;
+    struct buf body;
+    struct tool_job *jobs; /* tools to run; memory of live.jobs_mem */
+    bool gone;             /* the Run has ended: forget it */
+};
+
+/* --- Runs at work ------------------------------------------------------------ */
+
+struct live {
+    int64_t id;
+    bool dirty;       /* wants a step */
+    bool needs_place; /* its planned request found the provider full */
+    bool is_research; /* as last seen; orders the wait for a place */
+    int64_t clock_ms; /* boot time up to which active_ms is counted */
+    int64_t wake_ms;  /* boot time of its next timer; 0: none */
+    int failures;     /* steps that failed in a row */
+    struct flight *flight;
+    struct facts facts;
+    struct effects effects;
+    struct arena *jobs_mem;
+    struct tool_job *waiting; /* jobs that wait for the indexer */
+    int64_t *running;         /* rows of tool calls under way */
+    size_t n_running;
+};
+
+struct runtime {
+    struct conf conf;
+    struct store *store;
+    struct http *http;
+    struct doorbell *bell;
+    struct library *library; /* NULL until something is indexed */
+    struct indexer *indexer; /* NULL: no library configured */
+    const struct model_chat_profile *profile;
+    char *chat_url;
+    struct live **lives; /* ascending by id */
+    size_t n_lives;
+    size_t cap_lives;
+    int64_t cursor;         /* newest change that was looked at */
+    int64_t read_ms;        /* boot time when changes were last read */
+    int64_t flushed_ms;     /* boot time when text was last committed */
+    int64_t pause_until_ms; /* boot time: the store failed, try again then */
+    bool wrote;             /* this turn's transaction changed something */
+    bool stopping;
+    struct arena *mem;   /* of one turn */
+    int64_t touched[64]; /* other Runs that a step concerned */
+    size_t n_touched;
+    enum endpoint_state endpoint;
+    bool endpoint_told; /* endpoint differs from the row */
+};
+
+/* One step of one Run inside the turn's transaction. */
+struct step {
+    struct runtime *rt;
+    struct live *live;
+    struct run run;
+    struct arena *mem;
+    int64_t now_ms; /* Unix */
+    int64_t boot_ms;
+    int64_t wake_ms;    /* boot time of the next step without a fact; 0: none */
+    bool save;          /* run was changed and must be written */
+    const char *notice; /* said to the model in the next request, or NULL */
+};
+
+/* --- live.c ----------------------------------------------------------------- */
+
+struct live *live_find(struct runtime *, int64_t run_id);
+/* Find or add; RC_NOMEM. A new one is dirty. */
+enum rc live_add(struct runtime *, int64_t run_id,
+                 struct live **) RC_MUST_CHECK;
+void live_remove(struct runtime *, struct live *);
+void live_clear_facts(struct live *);
+void live_clear_effects(struct live *);
+void live_free_all(struct runtime *);
+bool live_tool_running(const struct live *, int64_t call_id);
+
+/* --- run.c: the state machine ------------------------------------------------ */
+
+/* A step: apply the Run's facts, then do what the rows call for. Called inside
+ * the turn's savepoint; what reaches outside is left in live->effects. */
+enum rc run_step(struct step *) RC_MUST_CHECK;
+/* The same for a Run that only streamed text. */
+enum rc run_step_text(struct step *) RC_MUST_CHECK;
+/* Settle what is under way as interrupted by a shutdown. */
+enum rc run_step_shutdown(struct step *) RC_MUST_CHECK;
+/* After repeated internal failures: end it as failed. */
+enum rc run_step_give_up(struct step *) RC_MUST_CHECK;
+
+/* The first limit stays the cause (R26). */
+void run_hit_limit(struct step *, enum run_reason);
+void run_set_progress(struct step *, const char *text);
+enum rc run_end(struct step *, enum run_state, enum run_reason,
+                const char *progress) RC_MUST_CHECK;
+
+/* --- entry.c, research.c, operation.c ------------------------------------------ */
+
+/* The reply of a done request: insert its calls, carry out operations, end
+ * the Run or leave it to go on. */
+enum rc entry_take_reply(struct step *, struct request *,
+                         const struct model_reply *) RC_MUST_CHECK;
+enum rc research_take_reply(struct step *, struct request *,
+                            const struct model_reply *) RC_MUST_CHECK;
+/* All calls of the last request are settled, or it had none. */
+enum rc research_go_on(struct step *, const struct request *last,
+                       bool *ended) RC_MUST_CHECK;
+/* The closeout was lost: a report from notes and sources (R26). */
+enum rc research_assemble(struct step *) RC_MUST_CHECK;
+
+struct operation_result {
+    bool done;          /* it succeeded */
+    bool ends_exchange; /* and the receipt is the outcome (R12) */
+    bool became_research;
+    const char *text; /* told to the model */
+    const char *summary;
+};
+/* Carry out an operation of an entry reply; RC_NOT_FOUND: no operation of that
+ * name. lead: text said beside it. */
+enum rc operation_run(struct step *, const struct request *,
+                      const struct model_call *, const char *lead,
+                      struct operation_result *) RC_MUST_CHECK;
+
+/* --- context.c, prompt.c ----------------------------------------------------- */
+
+/* Plan the next request of the Run for this purpose. last: the newest request,
+ * or NULL. */
+enum rc context_plan(struct step *, enum request_purpose,
+                     const struct request *last, int64_t attempt,
+                     int64_t not_before_ms, struct request *out) RC_MUST_CHECK;
+
+/* What an entry or research request may offer, from the facts of the moment
+ * (R07). */
+struct offer {
+    bool start;
+    bool steer; /* adjust, stop, inspect */
+    bool reply;
+    bool proceed; /* continue_research */
+    bool look_up; /* library tools */
+    bool ask;     /* ask_user */
+    struct occupancy occupancy;
+    struct run *listed; /* Runs of the conversation that may be named */
+    size_t n_listed;
+};
+enum rc offer_find(struct step *, struct offer *) RC_MUST_CHECK;
+bool offer_any_operation(const struct offer *);
+
+const char *prompt_system(enum request_purpose);
+/* JSON array of the tools of this purpose. */
+enum rc prompt_tools(enum request_purpose, const struct offer *,
+                     struct buf *out) RC_MUST_CHECK;
+
+/* --- flight.c ------------------------------------------------------------------- */
+
+/* Send effects->body as the request. Failure to start becomes an outcome. */
+void flight_start(struct runtime *, struct live *);
+/* Close the connection; nothing more comes of it. NULL is allowed. */
+void flight_drop(struct live *);
+bool flight_is(const struct live *, int64_t request_id);
+bool flight_finished(const struct live *); /* its finish has been seen */
+/* Tokens that an exchange cut short may have used (R25). */
+int64_t flight_estimate(const struct live *, int64_t input_estimate);
+size_t flight_count(const struct runtime *);
+/* Ask the endpoint for its models, to learn how it is. */
+void flight_probe(struct runtime *);
+
+/* --- tool.c --------------------------------------------------------------------- */
+
+struct tool {
+    const char *name;
+    bool safe;          /* may be repeated after a crash (R29) */
+    const char *schema; /* JSON of the function's parameters */
+    const char *description;
+    /* Runs outside the transaction; its result goes to facts. NULL: carried out
+     * inside the transaction by research.c. */
+    void (*run)(struct runtime *, struct live *, const struct tool_job *);
+};
+const struct tool *tool_find(const char *name);
+const struct tool *tool_at(size_t i); /* NULL after the last */
+/* Run a job now, or keep it until the indexer is done. */
+void tool_start(struct runtime *, struct live *, const struct tool_job *);
+/* The indexer is done: run what waited for it. */
+void tool_resume(struct runtime *);
+/* What the model is told of a result; sources get their numbers in the step's
+ * transaction. */
+enum rc tool_settle(struct step *, struct tool_call *,
+                    const struct tool_result *) RC_MUST_CHECK;
+/* The n-th call of a reply as a planned row. */
+enum rc tool_insert(struct step *, const struct request *,
+                    const struct model_call *, size_t n,
+                    struct tool_call *) RC_MUST_CHECK;
+/* A call that was carried out, or refused, inside this transaction. */
+enum rc tool_settle_inside(struct step *, struct tool_call *, bool failed,
+                           const char *result,
+                           const char *summary) RC_MUST_CHECK;
+/* A look-up within the tool budget stays planned; beyond it, it is answered
+ * "limit reached" (R26): *refused. */
+enum rc tool_admit(struct step *, struct tool_call *,
+                   bool *refused) RC_MUST_CHECK;
+/* The question of an ask_user call; RC_INVALID if it has none. */
+enum rc tool_question(struct step *, const char *arguments,
+                      const char **question) RC_MUST_CHECK;
+void tool_library_search(struct runtime *, struct live *,
+                         const struct tool_job *);
+void tool_library_read(struct runtime *, struct live *,
+                       const struct tool_job *);
+
+/* --- indexer.c ------------------------------------------------------------------ */
+
+/* RC_NOT_FOUND: no library is configured. */
+enum rc indexer_new(const char *folders, struct indexer **) RC_MUST_CHECK;
+void indexer_free(struct indexer *);
+/* True if the index is fresh enough to search; else a child is at work. */
+bool indexer_ready(struct indexer *);
+/* Boot time until which look-ups wait for the child; 0: none at work, or they
+ * no longer wait. */
+int64_t indexer_deadline_ms(const struct indexer *);
+void indexer_give_up_waiting(struct indexer *);
+/* A child has ended (SIGCHLD): true if it was the indexer. */
+bool indexer_reap(struct indexer *);
+
+/* --- loop.c ----------------------------------------------------------------------- */
+
+/* Run until SIGTERM or SIGINT (RC_OK), or the ownership is lost (RC_FENCED). */
+enum rc loop_run(struct runtime *) RC_MUST_CHECK;
+/* Another Run's rows were changed by this step. */
+void loop_touch(struct runtime *, int64_t run_id);
+
+#endif

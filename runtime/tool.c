@@ -1,0 +1,273 @@
+/* tool.c - the tools of the model: their table, when they run, and what the
+ * model is told.
+ *
+ * A tool runs after the commit that says "sent", outside any transaction, and
+ * leaves a result among the facts; the next step stores it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+#include "sql/base/json.h"
+#include "sql/base/log.h"
+
+#define RESULT_BYTES (1u << 20)
+#define RUNNING_MAX  64
+
+static const struct tool TOOLS[] = {
+    {.name = "library_search",
+     .safe = true,
+     .description = "Search the library; gives passages with their numbers.",
+     .schema =
+         "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\"},"
+         "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10}},"
+         "\"required\":[\"query\"],\"additionalProperties\":false}",
+     .run = tool_library_search},
+    {.name = "library_read",
+     .safe = true,
+     .description = "Read on in a document of the library, from a passage.",
+     .schema = "{\"type\":\"object\",\"properties\":{\"location\":{\"type\":"
+               "\"string\"},\"id\":{\"type\":\"string\",\"description\":\"of a "
+               "passage\"},\"from\":{\"type\":\"integer\",\"minimum\":0}},"
+               "\"additionalProperties\":false}",
+     .run = tool_library_read},
+    {.name = "note",
+     .safe = true,
+     .description = "Keep a note; it stays when older results are dropped.",
+     .schema =
+         "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},"
+         "\"required\":[\"text\"],\"additionalProperties\":false}",
+     .run = NULL},
+};
+#define N_TOOLS (sizeof(TOOLS) / sizeof(TOOLS[0]))
+
+const struct tool *tool_at(size_t i)
+{
+    return i < N_TOOLS ? &TOOLS[i] : NULL;
+}
+
+const struct tool *tool_find(const char *name)
+{
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        if (strcmp(TOOLS[i].name, name) == 0) {
+            return &TOOLS[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- rows of calls ------------------------------------------------------------ */
+
+enum rc tool_insert(struct step *s, const struct request *q,
+                    const struct model_call *c, size_t n, struct tool_call *t)
+{
+    *t = (struct tool_call){.run_id = s->run.id,
+                            .request_id = q->id,
+                            .n = (int64_t)n,
+                            .call_id = c->id,
+                            .name = c->name,
+                            .arguments = c->arguments,
+                            .summary = ""};
+    return store_tool_call_plan(s->rt->store, &s->run, t, s->now_ms);
+}
+
+/* A call that was carried out, or refused, inside this transaction. */
+enum rc tool_settle_inside(struct step *s, struct tool_call *t, bool failed,
+                           const char *result, const char *summary)
+{
+    enum rc rc;
+
+    t->state = EFFECT_SENT;
+    rc = store_tool_call_move(s->rt->store, &s->run, t, EFFECT_PLANNED,
+                              s->now_ms);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    t->state = failed ? EFFECT_FAILED : EFFECT_DONE;
+    t->result = result;
+    t->summary = summary;
+    t->error = failed ? summary : NULL;
+    return store_tool_call_move(s->rt->store, &s->run, t, EFFECT_SENT,
+                                s->now_ms);
+}
+
+enum rc tool_admit(struct step *s, struct tool_call *t, bool *refused)
+{
+    *refused = s->run.tool_calls.used >= s->run.tool_calls.limit;
+    if (*refused) {
+        if (s->run.kind == RUN_RESEARCH) {
+            run_hit_limit(s, REASON_BUDGET_TOOLS);
+        }
+        return tool_settle_inside(s, t, true, "{\"error\":\"limit reached\"}",
+                                  "limit reached");
+    }
+    s->run.tool_calls.used++;
+    s->save = true;
+    return RC_OK;
+}
+
+enum rc tool_question(struct step *s, const char *arguments,
+                      const char **question)
+{
+    cJSON *args = NULL;
+    enum rc rc = RC_INVALID;
+
+    if (json_parse(arguments, strlen(arguments), &args, NULL) == RC_OK) {
+        const char *text = json_str(args, "question", "");
+
+        if (text[0] != '\0') {
+            *question = arena_strdup(s->mem, text);
+            rc = *question == NULL ? RC_TOO_LARGE : RC_OK;
+        }
+    }
+    json_free(args);
+    return rc;
+}
+
+/* --- running ------------------------------------------------------------------- */
+
+static void run_now(struct runtime *rt, struct live *live,
+                    const struct tool_job *job)
+{
+    const struct tool *t = tool_find(job->name);
+
+    t->run(rt, live, job);
+    live->dirty = true;
+    for (size_t i = 0; i < live->n_running; i++) {
+        if (live->running[i] == job->call_id) {
+            live->running[i] = live->running[--live->n_running];
+            break;
+        }
+    }
+}
+
+void tool_start(struct runtime *rt, struct live *live,
+                const struct tool_job *job)
+{
+    struct tool_job *kept;
+
+    if (live->n_running == RUNNING_MAX) {
+        live->dirty = true; /* the row says sent; it is tried again */
+        return;
+    }
+    live->running[live->n_running++] = job->call_id;
+    if (rt->indexer == NULL || indexer_ready(rt->indexer)) {
+        run_now(rt, live, job);
+        return;
+    }
+    kept = arena_alloc(live->jobs_mem, sizeof(*kept));
+    if (kept == NULL) {
+        run_now(rt, live, job);
+        return;
+    }
+    *kept = *job;
+    kept->next = live->waiting;
+    live->waiting = kept;
+}
+
+void tool_resume(struct runtime *rt)
+{
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        struct live *live = rt->lives[i];
+        struct tool_job *job = live->waiting;
+
+        live->waiting = NULL;
+        for (; job != NULL; job = job->next) {
+            run_now(rt, live, job);
+        }
+    }
+}
+
+/* --- storing what came ------------------------------------------------------------ */
+
+static enum rc put_passage(struct step *s, struct tool_call *t,
+                           const struct passage *p, bool whole,
+                           struct json_out *j)
+{
+    struct source src = {.tool_call_id = t->id,
+                         .passage = p->id,
+                         .title = p->title,
+                         .location = p->location,
+                         .heading = p->heading,
+                         .body = p->text};
+    enum rc rc = store_source_add(s->rt->store, &s->run, &src);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    json_open_object(j);
+    json_ki64(j, "n", src.n);
+    if (whole) {
+        json_kstr(j, "id", p->id);
+        json_kstr(j, "title", p->title);
+        json_kstr(j, "location", p->location);
+    }
+    json_kstr(j, "heading", p->heading);
+    json_kstr(j, "text", p->text);
+    json_close_object(j);
+    return RC_OK;
+}
+
+/* {"passages":[...]} of a search, with title, location and has_more of a read. */
+static enum rc put_passages(struct step *s, struct tool_call *t,
+                            const struct tool_result *r, struct buf *out)
+{
+    struct json_out j;
+    bool read = r->location != NULL;
+    enum rc rc = RC_OK;
+    enum rc built;
+
+    json_begin(&j, out);
+    json_open_object(&j);
+    if (read) {
+        json_kstr(&j, "title", r->title);
+        json_kstr(&j, "location", r->location);
+    }
+    json_key(&j, "passages");
+    json_open_array(&j);
+    for (size_t i = 0; i < r->n_passages && rc == RC_OK; i++) {
+        rc = put_passage(s, t, &r->passages[i], !read, &j);
+    }
+    if (rc != RC_OK) {
+        return rc;
+    }
+    json_close_array(&j);
+    if (read) {
+        json_kbool(&j, "has_more", r->has_more);
+    }
+    json_close_object(&j);
+    built = json_end(&j);
+    return built;
+}
+
+static enum rc put_error(const struct tool_result *r, struct buf *out)
+{
+    struct json_out j;
+
+    json_begin(&j, out);
+    json_open_object(&j);
+    json_kstr(&j, "error", r->error);
+    json_close_object(&j);
+    return json_end(&j);
+}
+
+enum rc tool_settle(struct step *s, struct tool_call *t,
+                    const struct tool_result *r)
+{
+    struct buf text;
+    enum rc rc;
+
+    buf_init(&text, RESULT_BYTES);
+    rc = r->failed ? put_error(r, &text) : put_passages(s, t, r, &text);
+    if (rc == RC_OK) {
+        t->state = r->failed ? EFFECT_FAILED : EFFECT_DONE;
+        t->cause = CAUSE_NONE;
+        t->result = buf_str(&text);
+        t->summary = r->summary;
+        t->error = r->failed ? r->error : NULL;
+        rc = store_tool_call_move(s->rt->store, &s->run, t, EFFECT_SENT,
+                                  s->now_ms);
+    }
+    buf_free(&text);
+    return rc;
+}
