@@ -105,6 +105,7 @@ struct effects {
 struct live {
     int64_t id;
     bool dirty;       /* wants a step */
+    bool stepped;     /* has had its step in this turn */
     bool needs_place; /* its planned request found the provider full */
     bool is_research; /* as last seen; orders the wait for a place */
     int64_t clock_ms; /* boot time up to which active_ms is counted */
@@ -135,7 +136,6 @@ struct runtime {
     int64_t read_ms;        /* boot time when changes were last read */
     int64_t flushed_ms;     /* boot time when text was last committed */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
-    bool wrote;             /* this turn's transaction changed something */
     bool stopping;
     struct arena *mem;   /* of one turn */
     int64_t touched[64]; /* other Runs that a step concerned */
