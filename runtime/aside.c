@@ -14,7 +14,7 @@ struct verb {
 
 static const struct verb VERBS[] = {
     {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
-    {"run", cmd_run, "[-c file] [-p port] [-d dir]",
+    {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
      "start everything in the foreground, behind an nginx of its own"},
 };
 

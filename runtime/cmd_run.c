@@ -22,7 +22,7 @@
 
 #define PORT_DEFAULT     "8080"
 #define DIR_DEFAULT      "./var"
-#define READY_MS         30000
+#define WAIT_DEFAULT     "30"
 #define FILES_MAX        32768 /* enough for 16,000 polls in nginx */
 #define NGINX_CONF_BYTES 65536
 #define OFFLINE_NAME     "offline"
@@ -32,6 +32,7 @@ struct run {
     const char *conf_file; /* NULL: none */
     const char *dir;
     int port;
+    int wait_s; /* how long the start may take */
     bool ipv6;
     bool offline;
     struct conf conf;
@@ -48,13 +49,15 @@ struct run {
 
 /* --- options and configuration -------------------------------------------- */
 
-static enum rc port_parse(const char *text, int *out)
+static enum rc number_parse(const char *what, const char *text, long most,
+                            int *out)
 {
     char *end;
     long n = strtol(text, &end, 10);
 
-    if (*text == '\0' || *end != '\0' || n < 1 || n > 65535) {
-        log_error(NULL, "port \"%s\": expected a number from 1 to 65535", text);
+    if (*text == '\0' || *end != '\0' || n < 1 || n > most) {
+        log_error(NULL, "%s \"%s\": expected a number from 1 to %ld", what,
+                  text, most);
         return RC_INVALID;
     }
     *out = (int)n;
@@ -65,16 +68,20 @@ static enum rc options_read(struct run *r, int argc, char **argv)
 {
     const char *port = getenv("PORT");
     const char *dir = getenv("DATA");
+    const char *wait = WAIT_DEFAULT;
+    enum rc rc;
     int opt;
 
     optind = 1;
-    while ((opt = getopt(argc, argv, "c:p:d:")) != -1) {
+    while ((opt = getopt(argc, argv, "c:p:d:w:")) != -1) {
         if (opt == 'c') {
             r->conf_file = optarg;
         } else if (opt == 'p') {
             port = optarg;
         } else if (opt == 'd') {
             dir = optarg;
+        } else if (opt == 'w') {
+            wait = optarg;
         } else {
             return RC_INVALID;
         }
@@ -84,8 +91,10 @@ static enum rc options_read(struct run *r, int argc, char **argv)
         return RC_INVALID;
     }
     r->dir = dir != NULL && *dir != '\0' ? dir : DIR_DEFAULT;
-    return port_parse(port != NULL && *port != '\0' ? port : PORT_DEFAULT,
-                      &r->port);
+    rc = number_parse("port",
+                      port != NULL && *port != '\0' ? port : PORT_DEFAULT,
+                      65535, &r->port);
+    return rc == RC_OK ? number_parse("-w", wait, 3600, &r->wait_s) : rc;
 }
 
 /* Nobody chose this value: it is what the key has without a configuration. */
@@ -280,6 +289,8 @@ static enum rc part_ours(struct run *r, size_t i, struct supervise_part *p)
         }
         p->argv[n++] = "-s";
         p->argv[n++] = r->socket[i];
+        p->appears = r->socket[i];
+        (void)unlink(r->socket[i]); /* of one that was killed */
     }
     if (r->conf_file != NULL) {
         p->argv[n++] = "-c";
@@ -392,7 +403,7 @@ int cmd_run(int argc, char **argv)
             .n_parts = r->n_parts,
             .port = r->port,
             .health_path = r->health_path,
-            .ready_ms = READY_MS,
+            .ready_ms = r->wait_s * INT64_C(1000),
             .ready = say_ready,
             .arg = r,
         };

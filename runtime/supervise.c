@@ -276,23 +276,44 @@ static void start_failed(struct supervisor *s, int64_t now_ms)
     stop_begin(s, 1, now_ms);
 }
 
+/* Asking nginx before the parts serve would only fill its log. */
+static bool parts_serve(struct supervisor *s)
+{
+    for (size_t i = 0; i < s->opt->n_parts; i++) {
+        const struct supervise_part *part = &s->opt->parts[i];
+
+        if (s->child[i].pid == 0 ||
+            (part->appears != NULL && access(part->appears, F_OK) != 0)) {
+            (void)snprintf(
+                s->probe.why, sizeof(s->probe.why), "%s: %s", part->name,
+                s->child[i].pid == 0 ? s->child[i].last : "has no socket yet");
+            return false;
+        }
+    }
+    return true;
+}
+
 static void ready_step(struct supervisor *s, int64_t now_ms)
 {
     if (s->ready || s->stopping) {
         return;
     }
     if (s->probe.state == PROBE_IDLE && now_ms >= s->probe_due_ms) {
-        probe_start(&s->probe, s->opt->port, s->opt->health_path, now_ms,
-                    PROBE_LIMIT_MS);
+        if (parts_serve(s)) {
+            probe_start(&s->probe, s->opt->port, s->opt->health_path, now_ms,
+                        PROBE_LIMIT_MS);
+        } else {
+            s->probe_due_ms = now_ms + PROBE_EVERY_MS;
+        }
     }
     probe_step(&s->probe, now_ms);
-    if (s->probe.state == PROBE_DONE) {
+    if (s->probe.state == PROBE_DONE && parts_serve(s)) {
         s->ready = true;
         probe_close(&s->probe);
         s->opt->ready(s->opt->arg);
     } else if (now_ms >= s->ready_by_ms) {
         start_failed(s, now_ms);
-    } else if (s->probe.state == PROBE_FAILED) {
+    } else if (s->probe.state == PROBE_FAILED || s->probe.state == PROBE_DONE) {
         probe_close(&s->probe);
         s->probe_due_ms = now_ms + PROBE_EVERY_MS;
     }

@@ -20,6 +20,7 @@
 struct supervise_part {
     const char *name;
     const char *argv[12]; /* argv[0] is the program's path; NULL ends it */
+    const char *appears;  /* file that the part makes once it serves; or NULL */
     int stage;            /* parts of a lower stage are ended first */
     int stop_signal;      /* asks it to end in an orderly way */
     int orphan_signal;    /* sent by the kernel when the supervisor dies */

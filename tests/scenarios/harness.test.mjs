@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { PATH_WITH_SBIN, ROOT, eventually, startAside } from '../support/harness.mjs';
 import { request } from '../support/http.mjs';
 
+const BOUND = { timeout: 60000 };
 const FAKE = path.join(ROOT, 'tests/support/fake-responder.mjs');
 
 /** nginx with two stand-ins for responders. */
@@ -30,7 +31,7 @@ function assertProblem(reply, status, code) {
   assert.ok(reply.json.detail.length > 0);
 }
 
-test('nginx finds nothing wrong with its configuration', async (t) => {
+test('nginx finds nothing wrong with its configuration', BOUND, async (t) => {
   const aside = await startFake(t);
   const run = promisify(execFile);
   const { stderr } = await run(
@@ -40,7 +41,7 @@ test('nginx finds nothing wrong with its configuration', async (t) => {
   assert.doesNotMatch(stderr, /\[(warn|error|emerg)\]/);
 });
 
-test('the page is served with its types and always revalidated', async (t) => {
+test('the page is served with its types and always revalidated', BOUND, async (t) => {
   const aside = await startFake(t);
   await writeFile(path.join(aside.staticDir, 'main.js'), 'export {};\n');
   await writeFile(path.join(aside.staticDir, 'en.json'), '{}\n');
@@ -61,7 +62,7 @@ test('the page is served with its types and always revalidated', async (t) => {
   assert.equal(none.status, 404);
 });
 
-test('a responder learns who asks for what', async (t) => {
+test('a responder learns who asks for what', BOUND, async (t) => {
   const aside = await startFake(t);
   const { json } = await aside.api('POST', '/echo?a=1&b=%20', { x: 'ü' }, { key: 'k1' });
   assert.equal(json.body, '{"x":"ü"}');
@@ -79,7 +80,7 @@ test('a responder learns who asks for what', async (t) => {
   assert.equal(params.REMOTE_USER, undefined);
 });
 
-test('what nginx answers by itself is a problem document', async (t) => {
+test('what nginx answers by itself is a problem document', BOUND, async (t) => {
   const aside = await startFake(t, { responders: 1 });
   assertProblem(
     await aside.api('POST', '/echo', Buffer.alloc(256 * 1024 + 1, 'x')), 413, 'body_too_large');
@@ -96,7 +97,7 @@ test('what nginx answers by itself is a problem document', async (t) => {
   assert.equal((await aside.api('GET', '/echo')).status, 200);
 });
 
-test('a dead responder is passed over, and what it dropped is given to the other', async (t) => {
+test('a dead responder is passed over, and what it dropped is given to the other', BOUND, async (t) => {
   const aside = await startFake(t);
   await aside.kill('responder-2');
   for (let i = 0; i < 10; i++) {
@@ -114,7 +115,7 @@ test('a dead responder is passed over, and what it dropped is given to the other
   await Promise.all([aside.part('responder-1').ended, aside.part('responder-2').ended]);
 });
 
-test('a client that hangs up is told to the responder', async (t) => {
+test('a client that hangs up is told to the responder', BOUND, async (t) => {
   const aside = await startFake(t, { responders: 1 });
   const part = aside.part('responder-1');
   const count = () => part.log.split('a peer is gone').length - 1;
@@ -131,7 +132,7 @@ test('a client that hangs up is told to the responder', async (t) => {
   await eventually(() => count() >= before + 3, { ms: 5000, what: 'both polls are closed' });
 });
 
-test('everything may live below a prefix', async (t) => {
+test('everything may live below a prefix', BOUND, async (t) => {
   const aside = await startFake(t, { conf: { prefix: '/aside' } });
   const page = await request(aside.port, 'GET', '/aside/');
   assert.equal(page.text, '<!doctype html>a page\n');

@@ -9,6 +9,7 @@
 import fs from 'node:fs';
 import net from 'node:net';
 
+const RUNTIME = process.env.ASIDE_TEST_HEALTH_RUNTIME ?? 'ok';
 const [BEGIN, , END, PARAMS, STDIN, STDOUT] = [1, 2, 3, 4, 5, 6];
 const HEADER = 8;
 const LONGEST = 65535; // content of one record
@@ -53,7 +54,7 @@ function answer(socket, id, status, body) {
 function handle(socket, id, params, body) {
   const path = params.REQUEST_URI.split('?')[0];
   if (path.endsWith('/health')) {
-    answer(socket, id, 200, { status: 'ok', runtime: 'ok', pid: process.pid });
+    answer(socket, id, 200, { status: 'ok', runtime: RUNTIME, pid: process.pid });
   } else if (path.endsWith('/die')) {
     process.exit(3);
   } else if (!path.endsWith('/silence')) {
@@ -95,6 +96,7 @@ const path = process.argv[process.argv.indexOf('-s') + 1];
 fs.rmSync(path, { force: true });
 net.createServer(serve).listen(path, () => console.error(`listening on ${path}`));
 process.on('SIGTERM', () => {
+  console.error('responder ends');
   fs.rmSync(path, { force: true });
   process.exit(0);
 });

@@ -58,15 +58,26 @@ export class Program {
       this.out += chunk;
       keep(chunk);
     });
-    this.ended = once(this.child, 'close').then(([code, signal]) => {
-      this.exit = { code, signal };
-      alive.delete(this);
-      for (const listener of this.listeners) {
-        listener();
-      }
-      return this.exit;
-    });
+    this.ended = this.untilEnded();
     this.ended.catch(() => {}); // a failed spawn shows as a missing part
+  }
+
+  async untilEnded() {
+    const closed = once(this.child, 'close');
+    const [code, signal] = await once(this.child, 'exit');
+    // Somebody who outlived it may hold its pipes; what it wrote is in them.
+    const timer = setTimeout(() => {
+      this.child.stdout.destroy();
+      this.child.stderr.destroy();
+    }, 1000);
+    await closed;
+    clearTimeout(timer);
+    this.exit = { code, signal };
+    alive.delete(this);
+    for (const listener of this.listeners) {
+      listener();
+    }
+    return this.exit;
   }
 
   signal(signal) {
