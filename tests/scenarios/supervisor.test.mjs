@@ -115,7 +115,9 @@ test('a port that is taken is told in one line', BOUND, async (t) => {
 });
 
 test('a part that cannot start ends the start, and is named', BOUND, async (t) => {
-  const aside = await Supervised.start({ t, fakes: { asided: '#!/bin/sh\nexit 7\n' } });
+  const aside = await Supervised.start({
+    t, fakes: { asided: '#!/bin/sh\nexit 7\n' }, env: { ASIDE_TEST_HEALTH_RUNTIME: 'absent' },
+  });
   const exit = await aside.program.ended;
   assert.equal(exit.code, 1);
   assert.match(aside.program.log, /asided ended with status 7, 4 times before .*giving up/);
