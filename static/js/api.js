@@ -43,7 +43,8 @@ async function toError(response) {
     try {
         const problem = await response.json();
         code = String(problem.code ?? '');
-        detail = String(problem.detail ?? problem.title ?? '');
+        detail = [problem.title, problem.detail].filter((text) => text)
+            .map((text) => String(text).replace(/\.?$/, '.')).join(' ');
     } catch {
         // A web server's own error page: the status has to do.
     }
