@@ -141,14 +141,13 @@ void charset_of_html(const char *bytes, size_t len, char *out, size_t out_len)
 
     out[0] = '\0';
     for (; n < len && n < HTML_HEAD_BYTES; n++) {
-        head[n] =
-            bytes[n] == '\0' ? ' ' : (char)tolower((unsigned char)bytes[n]);
+        head[n] = bytes[n] == '\0' ? ' ' : bytes[n];
     }
     head[n] = '\0';
-    at = strstr(head, "<meta");
-    while (at != NULL && strstr(at, "charset=") != NULL) {
+    at = strcasestr(head, "<meta");
+    while (at != NULL && strcasestr(at, "charset=") != NULL) {
         const char *end = strchr(at, '>');
-        const char *set = strstr(at, "charset=");
+        const char *set = strcasestr(at, "charset=");
 
         if (end == NULL || set < end) {
             size_t i = 0;
@@ -166,7 +165,7 @@ void charset_of_html(const char *bytes, size_t len, char *out, size_t out_len)
             out[i] = '\0';
             return;
         }
-        at = strstr(end, "<meta");
+        at = strcasestr(end, "<meta");
     }
 }
 

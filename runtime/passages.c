@@ -48,7 +48,7 @@ struct passages *passages_new(struct arena *arena, size_t max_texts)
     p->max_texts = max_texts;
     p->title = "";
     buf_init(&p->texts, max_texts * sizeof(struct library_text));
-    buf_init(&p->heading, HEADING_LEVELS * (MAX_HEADING_BYTES + 8));
+    buf_init(&p->heading, (size_t)HEADING_LEVELS * (MAX_HEADING_BYTES + 8));
     buf_init(&p->text, MAX_TEXT_BYTES);
     buf_init(&p->head_row, MAX_TEXT_BYTES);
     return p;

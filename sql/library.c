@@ -15,7 +15,10 @@
 #define LINKS_SHARE    0.4
 #define MOST_RAISE     0.5
 #define SMALL_DOCUMENT 4
-/* A term in more passages than this tells little; ranking by it is slow. */
+/* Passages that a query may rank: some microseconds each. Of more that fit,
+ * those that were stored last are ranked. */
+#define MOST_RANKED 6000
+/* A term in so many passages tells little. */
 #define COMMON_TERM 2000
 #define READ_ROWS   200
 
@@ -136,6 +139,7 @@ static enum rc find(struct library *lib, const char *query, size_t limit,
 
     finds->n = 0;
     db_bind_text(q, ":query", query);
+    db_bind_i64(q, ":ranked", MOST_RANKED);
     db_bind_i64(q, ":limit", (int64_t)(limit * FETCH_FACTOR));
     while (db_next(q)) {
         double share = db_i64(q, 3) != 0 ? LINKS_SHARE : 1;
@@ -187,28 +191,52 @@ static enum rc gather(struct library *lib, const struct library_terms *terms,
     return RC_OK;
 }
 
-/* The terms without those that stand in very many passages, unless all do. */
-static enum rc drop_common(struct library *lib, struct library_terms *terms)
-{
-    struct library_terms rare = {.n = 0};
+struct counted {
+    const char *term;
+    int64_t count; /* passages with it, at most COMMON_TERM */
+};
 
-    for (size_t i = 0; i < terms->n; i++) {
-        struct dbq *q = db_use(lib->db, STMT_LIBRARY_TERM_COUNT);
-        int64_t count;
+static int by_count(const void *a, const void *b)
+{
+    const struct counted *x = a;
+    const struct counted *y = b;
+
+    return x->count < y->count ? -1 : x->count > y->count;
+}
+
+static enum rc count_term(struct library *lib, struct counted *c)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_TERM_COUNT);
+
+    db_bind_text(q, ":query", c->term);
+    db_bind_i64(q, ":limit", COMMON_TERM);
+    return db_one_i64(q, &c->count);
+}
+
+/* The rarest terms, as many as can be ranked at once. Rare words tell most,
+ * and common ones would take the time. None if all are common. */
+static enum rc keep_rare(struct library *lib, struct library_terms *terms)
+{
+    struct counted all[LIBRARY_QUERY_MAX_TERMS];
+    size_t n = terms->n;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
         enum rc rc;
 
-        db_bind_text(q, ":query", terms->term[i]);
-        db_bind_i64(q, ":limit", COMMON_TERM);
-        rc = db_one_i64(q, &count);
+        all[i].term = terms->term[i];
+        rc = count_term(lib, &all[i]);
         if (rc != RC_OK) {
             return rc;
         }
-        if (count > 0 && count < COMMON_TERM) {
-            rare.term[rare.n++] = terms->term[i];
-        }
     }
-    if (rare.n > 0) {
-        *terms = rare;
+    qsort(all, n, sizeof(all[0]), by_count);
+    terms->n = 0;
+    for (size_t i = 0; i < n && all[i].count < COMMON_TERM; i++) {
+        sum += all[i].count;
+        if (all[i].count > 0 && sum <= MOST_RANKED) {
+            terms->term[terms->n++] = all[i].term;
+        }
     }
     return RC_OK;
 }
@@ -218,17 +246,22 @@ static enum rc find_hits(struct library *lib, const char *text,
                          struct hits *hits)
 {
     struct library_terms terms;
+    struct library_terms rare;
     enum rc rc = library_query_terms(text, lib->work, &terms);
 
     if (rc != RC_OK || terms.n == 0) {
         return rc;
     }
     rc = gather(lib, &terms, " AND ", hits);
-    if (rc == RC_OK && hits->n < hits->limit && terms.n > 1) {
-        rc = drop_common(lib, &terms);
-        if (rc == RC_OK) {
-            rc = gather(lib, &terms, " OR ", hits);
-        }
+    if (rc != RC_OK || hits->n == hits->limit || terms.n == 1) {
+        return rc;
+    }
+    rare = terms;
+    rc = keep_rare(lib, &rare);
+    if (rc == RC_OK && rare.n > 0) {
+        rc = gather(lib, &rare, " OR ", hits);
+    } else if (rc == RC_OK && hits->n == 0) {
+        rc = gather(lib, &terms, " OR ", hits);
     }
     return rc;
 }

@@ -502,7 +502,7 @@ enum rc library_optimize(struct library *lib)
 
 static enum rc check(struct db *db, void *arg)
 {
-    int64_t missing;
+    int64_t missing = 0;
     enum rc rc = db_run(db_use(db, STMT_LIBRARY_FTS_CHECK));
 
     (void)arg;

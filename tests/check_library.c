@@ -555,8 +555,7 @@ static const char *const HOSTILE[] = {
     "\u200b\u00ad\ufffd",
     "\U0001F600",
     "C:\\windows\\checkpoint",
-    "a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6 7 8 9 0 "
-    "aa bb cc dd ee",
+    "a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6 7 8 9 0",
 };
 
 START_TEST(test_hostile_query)
@@ -746,7 +745,7 @@ START_TEST(test_a_killed_run_is_completed_by_the_next)
     check_whole();
     index_docs();
     ck_assert_int_eq(counts.documents, MANY_FILES);
-    ck_assert_int_eq(counts.passages, 2 * MANY_FILES);
+    ck_assert_int_eq(counts.passages, (int64_t)2 * MANY_FILES);
     ck_assert_uint_gt(search("paragraph", 5), 0);
     check_whole();
     (void)close(ends[0]);

@@ -214,7 +214,7 @@ START_TEST(test_code_is_kept_together)
     add(BLOCK_CODE, 0, much("a line of code;\n", 800));
     finish();
     ck_assert_uint_ge(n, 6);
-    ck_assert_uint_eq(strlen(texts[1].text), 200 * 16);
+    ck_assert_uint_eq(strlen(texts[1].text), (size_t)200 * 16);
     for (size_t i = 2; i < n; i++) { /* cut at line ends */
         ck_assert_int_eq(strncmp(texts[i].text, "a line", 6), 0);
         ck_assert_uint_le(strlen(texts[i].text), PASSAGES_MAX_CODE_BYTES);

@@ -1,15 +1,19 @@
 -- What the runtime asks of the library.
 
--- stmt: LIBRARY_SEARCH read scan params=2 cols=6
--- The best passages for a query, best first. The weights are those of title,
--- heading and text; bm25 is smaller for the better one. The last column is the
--- number of passages in the document.
+-- stmt: LIBRARY_SEARCH read scan params=3 cols=6
+-- The best passages for a query, best first; of those that fit, the newest
+-- :ranked are looked at. The weights are those of title, heading and text;
+-- bm25 is smaller for the better one. The last column is the number of
+-- passages in the document.
 SELECT f.rowid, p.document_id, p.start_hash, p.links, f.score,
        (SELECT max(d.n) + 1 FROM passage AS d
          WHERE d.document_id = p.document_id)
-  FROM (SELECT rowid, bm25(passage_fts, 2.0, 3.0, 1.0) AS score
-          FROM passage_fts
-         WHERE passage_fts MATCH :query
+  FROM (SELECT rowid, score
+          FROM (SELECT rowid, bm25(passage_fts, 2.0, 3.0, 1.0) AS score
+                  FROM passage_fts
+                 WHERE passage_fts MATCH :query
+                 ORDER BY rowid DESC
+                 LIMIT :ranked)
          ORDER BY score
          LIMIT :limit) AS f
   JOIN passage AS p ON p.seq = f.rowid
