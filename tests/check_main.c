@@ -22,6 +22,8 @@ static suite_fn *const SUITES[] = {
     layers_suite,
     library_suite,
     log_suite,
+    model_suite,
+    model_chat_suite,
     passages_suite,
     stmt_suite,
     store_suite,

@@ -22,6 +22,8 @@ Suite *json_suite(void);
 Suite *layers_suite(void);
 Suite *library_suite(void);
 Suite *log_suite(void);
+Suite *model_suite(void);
+Suite *model_chat_suite(void);
 Suite *passages_suite(void);
 Suite *stmt_suite(void);
 Suite *store_suite(void);
