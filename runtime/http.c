@@ -63,8 +63,9 @@ struct http_call {
     int64_t last_byte_ms; /* valid if got_byte */
 
     bool got_byte;
-    bool is_due;
-    bool is_over;
+    bool is_due;    /* in http->due */
+    bool is_over;   /* in http->over */
+    bool has_ended; /* libcurl no longer has the handle */
     bool too_large;
     bool no_memory;
     char retry_after[64];
@@ -398,6 +399,7 @@ static void call_finish(struct http_call *c, enum http_end end, CURLcode code)
     r->end = end;
     r->retry_after_ms = retry_after_ms(c->retry_after, c->date);
     describe(c, code);
+    c->has_ended = true;
     c->is_over = true;
     TAILQ_INSERT_TAIL(&c->http->over, c, over);
 }
@@ -411,7 +413,8 @@ static void call_free(struct http_call *c)
     }
     if (c->is_over) {
         TAILQ_REMOVE(&h->over, c, over);
-    } else {
+    }
+    if (!c->has_ended) {
         (void)curl_multi_remove_handle(h->multi, c->easy);
     }
     TAILQ_REMOVE(&h->calls, c, all);
@@ -701,7 +704,7 @@ static void collect_ended(struct http *h)
 static void judge_deadlines(struct http *h)
 {
     int64_t now_ms = clock_boot_ms();
-    struct http_call *c;
+    struct http_call *c = NULL;
 
     if (now_ms < h->nearest_ms) {
         return;
@@ -711,7 +714,7 @@ static void judge_deadlines(struct http *h)
     {
         enum http_end end;
 
-        if (c->is_over) {
+        if (c->has_ended) {
             continue;
         }
         if (call_deadline(c, &end) <= now_ms) {
@@ -740,10 +743,14 @@ static void run_callbacks(struct http *h)
     }
     while (!TAILQ_EMPTY(&h->over)) {
         struct http_call *c = TAILQ_FIRST(&h->over);
+        /* The analyser does not follow the queue's pointers backwards. */
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         struct http_result result = c->result;
         http_done_fn *done = c->done;
         void *ctx = c->ctx;
 
+        TAILQ_REMOVE(&h->over, c, over);
+        c->is_over = false;
         call_free(c);
         done(ctx, &result);
     }

@@ -132,8 +132,11 @@ static void put_call_name(struct json_out *w, const char *name)
     char safe[NAME_MAX_BYTES + 1];
     size_t n = 0;
 
-    for (; name[n] != '\0' && n < NAME_MAX_BYTES; n++) {
-        safe[n] = strchr(allowed, name[n]) != NULL ? name[n] : '_';
+    for (; n < NAME_MAX_BYTES && name[n] != '\0'; n++) {
+        safe[n] = name[n];
+        if (strchr(allowed, name[n]) == NULL) {
+            safe[n] = '_';
+        }
     }
     safe[n] = '\0';
     json_put_str(w, n == 0 ? "unnamed" : safe);

@@ -16,7 +16,7 @@
 struct model_stream;
 
 #define MODEL_STREAM_CALLS_MAX 64
-#define MODEL_STREAM_LINE_MAX  (1024 * 1024)
+#define MODEL_STREAM_LINE_MAX  ((size_t)1024 * 1024)
 
 struct model_stream_options {
     size_t max_reply_bytes;     /* of the body, and of the text in it */

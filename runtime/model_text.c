@@ -12,6 +12,10 @@
 
 #define SURROGATE_BYTES ((size_t)3)
 
+/* U+FFFD; bytes, not strings. */
+static const char REPLACEMENT[3] = {'\xef', '\xbf', '\xbd'};
+static const char REPLACEMENT_ESCAPE[6] = {'\\', 'u', 'f', 'f', 'f', 'd'};
+
 void model_text_init(struct model_text *t, size_t limit_bytes)
 {
     *t = (struct model_text){.n_tail = 0};
@@ -74,8 +78,8 @@ static size_t join_pairs(char *s, size_t len)
             s[used++] = (char)(0x80 | (c >> 6 & 0x3f));
             s[used++] = (char)(0x80 | (c & 0x3f));
         } else {
-            memcpy(s + used, "\xef\xbf\xbd", 3);
-            used += 3;
+            memcpy(s + used, REPLACEMENT, sizeof(REPLACEMENT));
+            used += sizeof(REPLACEMENT);
         }
     }
     return used;
@@ -183,8 +187,8 @@ static size_t mend_escapes(char *s, size_t len)
             continue;
         }
         if (c == 0) {
-            memcpy(s + at, "\\ufffd", 6);
-            n = 6;
+            memcpy(s + at, REPLACEMENT_ESCAPE, sizeof(REPLACEMENT_ESCAPE));
+            n = sizeof(REPLACEMENT_ESCAPE);
         }
         memmove(s + used, s + at, n);
         used += n;

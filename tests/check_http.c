@@ -171,7 +171,7 @@ static void play_exchange(struct peer_conn *c, void *ctx)
 
 START_TEST(sends_the_request_as_asked)
 {
-    const size_t len = 2 * 1024 * 1024;
+    const size_t len = (size_t)2 * 1024 * 1024;
     struct exchange x = {.body = NULL};
     struct http_options o;
     struct seen s;

@@ -45,18 +45,18 @@ struct call {
 struct row {
     const char *name;
     const char *stream;
-    enum model_verdict verdict;
     const char *text; /* NULL: "" */
     const char *reasoning;
     const char *reasoning_field;
     struct call calls[4];
-    bool unconfirmed;
-    bool no_choice;
     struct model_usage usage;
-    enum model_error_kind error;
     const char *error_code;
     int64_t prompt_tokens; /* of the error; 0: -1 */
     int64_t context_tokens;
+    enum model_verdict verdict;
+    enum model_error_kind error;
+    bool unconfirmed;
+    bool no_choice;
 };
 
 static const struct row ROWS[] = {
@@ -844,23 +844,23 @@ END_TEST
 
 START_TEST(a_long_error_is_cut_between_letters)
 {
-    char body[4096];
-    struct model_error e;
-    size_t used;
-
     /* Every alignment of a three-byte letter against the end. */
     for (size_t shift = 0; shift < 3; shift++) {
-        used = (size_t)snprintf(body, sizeof(body), "{\"error\":\"%.*s",
-                                (int)shift, "xxx");
-        while (used < 3000) {
-            memcpy(body + used, "\xe2\x82\xac", 3);
-            used += 3;
+        struct model_error e;
+        struct buf body;
+        size_t len;
+
+        buf_init(&body, 4096);
+        buf_printf(&body, "{\"error\":\"%.*s", (int)shift, "xxx");
+        while (body.len < 3000) {
+            buf_puts(&body, "\xe2\x82\xac");
         }
-        memcpy(body + used, "\"}", 2);
-        model_chat_error(body, used + 2, 500, &e);
-        used = strlen(e.message);
-        ck_assert_uint_gt(used, sizeof(e.message) - 4);
-        ck_assert(utf8_valid(e.message, used));
+        buf_puts(&body, "\"}");
+        model_chat_error(buf_str(&body), body.len, 500, &e);
+        len = strlen(e.message);
+        ck_assert_uint_gt(len, sizeof(e.message) - 4);
+        ck_assert(utf8_valid(e.message, len));
+        buf_free(&body);
     }
 }
 END_TEST

@@ -21,7 +21,7 @@ struct peer_conn;
 typedef void peer_script_fn(struct peer_conn *, void *ctx);
 
 /* Start listening. Each connection is closed as its script returns. */
-struct peer *peer_start(peer_script_fn *, void *ctx);
+struct peer *peer_start(peer_script_fn *script, void *ctx);
 /* Ends all scripts, and waits for them. NULL is allowed. */
 void peer_stop(struct peer *);
 
