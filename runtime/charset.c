@@ -141,7 +141,10 @@ void charset_of_html(const char *bytes, size_t len, char *out, size_t out_len)
 
     out[0] = '\0';
     for (; n < len && n < HTML_HEAD_BYTES; n++) {
-        head[n] = bytes[n] == '\0' ? ' ' : bytes[n];
+        head[n] = bytes[n];
+        if (head[n] == '\0') {
+            head[n] = ' ';
+        }
     }
     head[n] = '\0';
     at = strcasestr(head, "<meta");

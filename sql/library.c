@@ -217,7 +217,7 @@ static enum rc count_term(struct library *lib, struct counted *c)
  * and common ones would take the time. None if all are common. */
 static enum rc keep_rare(struct library *lib, struct library_terms *terms)
 {
-    struct counted all[LIBRARY_QUERY_MAX_TERMS];
+    struct counted all[LIBRARY_QUERY_MAX_TERMS] = {{NULL, 0}};
     size_t n = terms->n;
     int64_t sum = 0;
 
