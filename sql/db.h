@@ -62,7 +62,7 @@ void db_close(
  * be repeatable and touch only the database and what it overwrites anyway.
  * Asserts that no statement is in use before, and none is left in use. */
 typedef enum rc db_fn(struct db *, void *arg);
-enum rc db_tx(struct db *, db_fn *, void *arg) RC_MUST_CHECK;
+enum rc db_tx(struct db *, db_fn *fn, void *arg) RC_MUST_CHECK;
 
 /* One consistent view over several statements, for store_read_* alone. Writing
  * statements assert until db_end_read. */

@@ -251,6 +251,16 @@ START_TEST(documentation)
 }
 END_TEST
 
+/* The part of a key's variable after ASIDE_, in small letters. */
+static const char *variable(const char *key, char out[128])
+{
+    (void)snprintf(out, 128, "%s", key);
+    for (char *dot = strchr(out, '.'); dot != NULL; dot = strchr(dot, '.')) {
+        *dot = '_';
+    }
+    return out;
+}
+
 /* Two keys must not share a variable, nor one pass for a variable of the
  * tests. */
 START_TEST(variables_are_distinct)
@@ -258,18 +268,13 @@ START_TEST(variables_are_distinct)
     char a[128], b[128];
 
     for (size_t i = 0; conf_key_at(i) != NULL; i++) {
-        (void)snprintf(a, sizeof(a), "%s", conf_key_at(i)->name);
-        ck_assert_uint_eq(strspn(a, "abcdefghijklmnopqrstuvwxyz_."), strlen(a));
-        ck_assert(strncmp(a, "test.", 5) != 0 && strncmp(a, "fault.", 6) != 0);
+        const char *name = conf_key_at(i)->name;
+        ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_."),
+                          strlen(name));
+        variable(name, a);
+        ck_assert(strncmp(a, "test_", 5) != 0 && strncmp(a, "fault_", 6) != 0);
         for (size_t j = 0; j < i; j++) {
-            (void)snprintf(b, sizeof(b), "%s", conf_key_at(j)->name);
-            for (char *p = a; *p != '\0'; p++) {
-                *p = *p == '.' ? '_' : *p;
-            }
-            for (char *p = b; *p != '\0'; p++) {
-                *p = *p == '.' ? '_' : *p;
-            }
-            ck_assert_str_ne(a, b);
+            ck_assert_str_ne(a, variable(conf_key_at(j)->name, b));
         }
     }
 }

@@ -411,7 +411,7 @@ START_TEST(rivals_lose_no_update)
 {
     race(RIVALS, count_up);
     db = open_other(100);
-    ck_assert_int_eq(number(db, STMT_ITEM_SUM), RIVALS * ROUNDS);
+    ck_assert_int_eq(number(db, STMT_ITEM_SUM), (int64_t)RIVALS * ROUNDS);
 }
 END_TEST
 
@@ -479,7 +479,7 @@ START_TEST(one_view_over_several_reads)
 {
     struct db *other = open_other(100);
     enum rc wish = RC_OK;
-    int64_t before, between, after;
+    int64_t before = 0, between = 0, after = 0;
 
     ck_assert_int_eq(db_begin_read(other), RC_OK);
     ck_assert_int_eq(count(other), 1);
@@ -896,6 +896,88 @@ START_TEST(faults_at_a_commit)
 }
 END_TEST
 
+/* --- no memory ----------------------------------------------------------- */
+
+static sqlite3_mem_methods plain;
+static int64_t fail_in; /* the allocation that fails, counted down; 0: none */
+
+static bool fails_now(void)
+{
+    return fail_in > 0 && --fail_in == 0;
+}
+
+static void *failing_malloc(int n)
+{
+    return fails_now() ? NULL : plain.xMalloc(n);
+}
+
+static void *failing_realloc(void *p, int n)
+{
+    return fails_now() ? NULL : plain.xRealloc(p, n);
+}
+
+static void set_memory(const sqlite3_mem_methods *methods)
+{
+    sqlite3_mem_methods copy = *methods;
+
+    ck_assert_int_eq(sqlite3_shutdown(), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_MALLOC, &copy), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_initialize(), SQLITE_OK);
+}
+
+/* Open and add two rows while the n-th allocation fails. False: there was no
+ * n-th. */
+static bool survives(int64_t n)
+{
+    struct db *other = NULL;
+    enum rc wish = RC_OK, rc;
+    bool failed;
+
+    fail_in = n;
+    rc = open_as(2, 100, false, &other);
+    if (rc == RC_OK) {
+        rc = db_tx(other, add_two, &wish);
+    }
+    failed = fail_in == 0;
+    fail_in = 0;
+    db_close(other);
+    ck_assert_msg(count(db) == (rc == RC_OK ? 3 : 1),
+                  "allocation %lld: %s, and %lld rows", (long long)n,
+                  rc_name(rc), (long long)count(db));
+    if (rc == RC_OK) {
+        ck_assert_int_eq(raw(db, "DELETE FROM item WHERE name <> 'first'"),
+                         SQLITE_OK);
+    }
+    ck_assert(failed || rc == RC_OK);
+    return failed;
+}
+
+/* Whichever allocation fails: success means that both rows stand, failure
+ * that neither does, and nothing is left in use or leaks. */
+START_TEST(each_allocation_fails_in_turn)
+{
+    sqlite3_mem_methods failing;
+    int64_t n = 1;
+
+    ck_assert_int_eq(sqlite3_shutdown(), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &plain),
+                     SQLITE_OK);
+    failing = plain;
+    failing.xMalloc = failing_malloc;
+    failing.xRealloc = failing_realloc;
+    set_memory(&failing);
+    db = open_other(100);
+    while (n < 5000 && survives(n)) {
+        n++;
+    }
+    db_close(db);
+    db = NULL;
+    set_memory(&plain);
+    ck_assert_int_gt(n, 50);
+    ck_assert_int_lt(n, 5000);
+}
+END_TEST
+
 /* --- the catalogue's guard ----------------------------------------------- */
 
 static const struct {
@@ -1002,6 +1084,7 @@ static TCase *process_case(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, several_programs_migrate_at_once);
     tcase_add_test(t, rivals_lose_no_update);
+    tcase_add_test(t, each_allocation_fails_in_turn);
     tcase_add_loop_test(t, faults_at_a_commit, 0,
                         (int)(sizeof(CRASH) / sizeof(CRASH[0])));
     return t;

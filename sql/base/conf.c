@@ -133,7 +133,7 @@ static const struct row ROW[] = {
 
 /* Variables of the tests and of the crash hook, which are no keys. */
 static const char *const NOT_KEYS[] = {"ASIDE_FAULT_", "ASIDE_TEST_",
-                                         "ASIDE_BIN=", "ASIDE_STATIC="};
+                                       "ASIDE_BIN=", "ASIDE_STATIC="};
 
 const struct conf_key *conf_key_at(size_t i)
 {
@@ -245,8 +245,7 @@ static void expectation(const struct row *row, char *out, size_t len)
         [TYPE_TEXT] = "UTF-8 text without control characters",
         [TYPE_SECRET] = "UTF-8 text without control characters",
         [TYPE_URL] = "http:// or https://, a host, and no / at the end",
-        [TYPE_PREFIX] = "nothing, or a path that starts with / and does not "
-                        "end with it",
+        [TYPE_PREFIX] = "nothing, or a path that starts, not ends, with /",
         [TYPE_AUTH] = "none or proxy",
         [TYPE_LEVEL] = "debug, info, warn or error",
     };
@@ -443,7 +442,8 @@ static void variable_name(const char *key, char out[NAME_BYTES])
 
     assert(n < NAME_BYTES);
     for (size_t i = 0; i < n; i++) {
-        out[i] = out[i] == '.' ? '_' : (char)toupper((unsigned char)out[i]);
+        int c = toupper((unsigned char)out[i]);
+        out[i] = (char)(c == '.' ? '_' : c);
     }
 }
 

@@ -3,22 +3,21 @@
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 
 const char *command_run(int *status, const char *fmt, ...)
 {
     static char text[16384];
-    char command[4096];
+    char wanted[4096], command[4096 + 8];
     size_t len = 0, n;
     va_list args;
     FILE *f;
     int wstatus;
 
     va_start(args, fmt);
-    (void)vsnprintf(command, sizeof(command) - 8, fmt, args);
+    (void)vsnprintf(wanted, sizeof(wanted), fmt, args);
     va_end(args);
-    strcat(command, " 2>&1");
+    (void)snprintf(command, sizeof(command), "%s 2>&1", wanted);
     f = popen(command, "re");
     ck_assert_ptr_nonnull(f);
     do {

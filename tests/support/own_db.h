@@ -50,16 +50,16 @@ struct stmt {
 
 #define READ(id, n_params, n_cols, sql)                                        \
     [STMT_##id] = {                                                            \
-        .name = #id, .params = (n_params), .cols = (n_cols), .text = sql}
+        .name = #id, .params = (n_params), .cols = (n_cols), .text = (sql)}
 #define SCAN(id, n_params, n_cols, sql)                                        \
     [STMT_##id] = {.name = #id,                                                \
                    .scan = true,                                               \
                    .params = (n_params),                                       \
                    .cols = (n_cols),                                           \
-                   .text = sql}
+                   .text = (sql)}
 #define WRITE(id, n_params, sql)                                               \
-    [STMT_##                                                                   \
-        id] = {.name = #id, .write = true, .params = (n_params), .text = sql}
+    [STMT_##id] = {                                                            \
+        .name = #id, .write = true, .params = (n_params), .text = (sql)}
 
 static const struct stmt STMT[STMT__MAX + 1] = {
     WRITE(ITEM_ADD, 4,
@@ -136,6 +136,7 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define ASIDE_FAULTS
 #endif
 
+/* NOLINTNEXTLINE(bugprone-suspicious-include): a second copy is the point. */
 #include "sql/db.c"
 
 #endif

@@ -77,7 +77,7 @@ const char *tmp_write(const char *name, const char *text)
 
 char *tmp_read(const char *path)
 {
-    size_t size = 4 * 1024 * 1024, len;
+    size_t size = (size_t)4 << 20, len;
     char *text = malloc(size);
     FILE *f = fopen(path, "re");
 
