@@ -636,6 +636,22 @@ START_TEST(the_first_failure_stays)
 }
 END_TEST
 
+START_TEST(a_failure_of_the_readers_own)
+{
+    struct dbq *q = db_use(db, STMT_ITEM_LIST);
+
+    ck_assert(db_next(q));
+    ck_assert_mem_eq(db_peek(q, 0), "first", 5);
+    ck_assert_uint_eq(db_bytes(q, 0), 5);
+    db_fail(q, RC_INVALID);
+    db_fail(q, RC_FULL);
+    ck_assert_ptr_null(db_peek(q, 0));
+    ck_assert_uint_eq(db_bytes(q, 0), 0);
+    ck_assert(!db_next(q));
+    ck_assert_int_eq(db_end(q), RC_INVALID);
+}
+END_TEST
+
 /* The column and how it is asked for, wrongly. */
 START_TEST(a_value_of_another_type)
 {
@@ -1061,6 +1077,7 @@ static TCase *statement_case(void)
     tcase_add_test(t, nothing_and_null_differ);
     tcase_add_test(t, memory_is_ones_own);
     tcase_add_test(t, the_first_failure_stays);
+    tcase_add_test(t, a_failure_of_the_readers_own);
     tcase_add_loop_test(t, a_value_of_another_type, 0, 6);
     tcase_add_test(t, a_full_arena);
     tcase_add_test(t, a_statement_that_does_not_prepare);
