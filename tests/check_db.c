@@ -293,6 +293,30 @@ START_TEST(several_programs_migrate_at_once)
 }
 END_TEST
 
+/* Opening is bounded, too, where another program keeps the file to itself. */
+START_TEST(opening_waits_within_the_bound)
+{
+    sqlite3 *hog = NULL;
+    struct db *other = NULL;
+    int64_t from_ms;
+
+    ck_assert_int_eq(sqlite3_open(path, &hog), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(hog,
+                                  "PRAGMA locking_mode=EXCLUSIVE;"
+                                  "BEGIN EXCLUSIVE; CREATE TABLE a (b);",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    from_ms = clock_boot_ms();
+    ck_assert_int_eq(open_as(2, 60, false, &other), RC_BUSY);
+    ck_assert_int_ge(clock_boot_ms() - from_ms, 59);
+    ck_assert_int_eq(open_as(2, 60, true, &other), RC_BUSY);
+    ck_assert_ptr_null(other);
+    ck_assert_int_eq(sqlite3_close(hog), SQLITE_OK);
+    ck_assert_int_eq(open_as(2, 60, false, &other), RC_OK);
+    db_close(other);
+}
+END_TEST
+
 /* --- transactions -------------------------------------------------------- */
 
 static enum rc add_two(struct db *d, void *arg)
@@ -381,6 +405,54 @@ START_TEST(a_held_lock_is_waited_for_within_the_bound)
     ck_assert_int_eq(db_tx(other, count_calls, &calls), RC_OK);
     ck_assert_int_eq(calls, 1);
     db_close(other);
+}
+END_TEST
+
+/* A reader seldom finds the database busy, but it does while another process
+ * recovers it; then it waits as a writer does. */
+START_TEST(a_busy_reader_waits_within_the_bound)
+{
+    struct db *other = open_other(40);
+    int64_t n = 5, from_ms = clock_boot_ms();
+    struct dbq *q;
+
+    busy_steps = 3;
+    ck_assert_int_eq(count(db), 1);
+    ck_assert_int_eq(busy_steps, 0);
+    busy_steps = 3;
+    q = db_use(db, STMT_ITEM_GET);
+    db_bind_i64(q, ":id", 1);
+    ck_assert(db_next(q)); /* what was bound is still bound */
+    ck_assert_int_eq(db_end(q), RC_OK);
+    busy_steps = 1000000;
+    from_ms = clock_boot_ms();
+    ck_assert_int_eq(db_one_i64(db_use(other, STMT_ITEM_COUNT), &n), RC_BUSY);
+    ck_assert_int_ge(clock_boot_ms() - from_ms, 39);
+    ck_assert_int_eq(n, 5);
+    busy_steps = 0;
+    ck_assert_int_eq(count(other), 1);
+    db_close(other);
+}
+END_TEST
+
+static enum rc busy_once(struct db *d, void *arg)
+{
+    busy_steps = ++*(int *)arg == 1 ? 1 : 0;
+    return add(d, "a", 1);
+}
+
+/* Inside a write transaction nothing waits: the whole is tried again. */
+START_TEST(a_busy_step_in_a_transaction)
+{
+    int calls = 0;
+
+    ck_assert_int_eq(db_tx(db, busy_once, &calls), RC_OK);
+    ck_assert_int_eq(calls, 2);
+    ck_assert_int_eq(count(db), 2);
+    ck_assert_int_eq(db_begin(db, 0), RC_OK);
+    busy_steps = 1;
+    ck_assert_int_eq(db_commit(db), RC_BUSY);
+    ck_assert(!db_in_tx(db));
 }
 END_TEST
 
@@ -1060,6 +1132,8 @@ static TCase *transaction_case(void)
     tcase_add_test(t, what_fn_returns_comes_back);
     tcase_add_test(t, the_whole_function_is_tried_again);
     tcase_add_test(t, a_held_lock_is_waited_for_within_the_bound);
+    tcase_add_test(t, a_busy_reader_waits_within_the_bound);
+    tcase_add_test(t, a_busy_step_in_a_transaction);
     tcase_add_test(t, savepoints_undo_one_member);
     tcase_add_test(t, rollback_takes_all);
     tcase_add_test(t, a_transaction_that_is_gone);
@@ -1100,6 +1174,7 @@ static TCase *process_case(void)
     tcase_add_checked_fixture(t, make_place, close_place);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, several_programs_migrate_at_once);
+    tcase_add_test(t, opening_waits_within_the_bound);
     tcase_add_test(t, rivals_lose_no_update);
     tcase_add_test(t, each_allocation_fails_in_turn);
     tcase_add_loop_test(t, faults_at_a_commit, 0,

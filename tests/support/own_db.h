@@ -5,7 +5,8 @@
  * right and statements that are wrong, and gets a second copy of the door
  * under other names, so that both can be linked into one program. (A function
  * that is new in db.h must be added to the names below, else the linker says
- * that it is defined twice.) The crash hook is always in this copy.
+ * that it is defined twice.) The crash hook is always in this copy, and its
+ * steps can be made to find the database busy.
  */
 #ifndef ASIDE_TESTS_OWN_DB_H
 #define ASIDE_TESTS_OWN_DB_H
@@ -135,6 +136,22 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #ifndef ASIDE_FAULTS
 #define ASIDE_FAULTS
 #endif
+
+#include <sqlite3.h>
+
+/* So many steps to come find the database busy. */
+static int busy_steps;
+
+static int busy_or_step(sqlite3_stmt *s)
+{
+    if (busy_steps > 0) {
+        busy_steps--;
+        return SQLITE_BUSY;
+    }
+    return sqlite3_step(s);
+}
+
+#define sqlite3_step busy_or_step
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): a second copy is the point. */
 #include "sql/db.c"
