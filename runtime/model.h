@@ -34,7 +34,7 @@ struct model_reply {
     const char *reasoning_field; /* name it came under; NULL like reasoning */
     const struct model_call *calls;
     size_t n_calls;
-    const char *finish;        /* finish_reason as it came, "" if none */
+    const char *finish; /* finish_reason; "" if none, "other" if unreadable */
     const char *generation_id; /* the provider's id of the reply, or "" */
     struct model_usage usage;
 };

@@ -30,6 +30,7 @@
 #include "runtime/model_text.h"
 #include "runtime/sse.h"
 #include "sql/base/json.h"
+#include "sql/base/utf8.h"
 
 enum form { FORM_UNKNOWN = 0, FORM_EVENTS, FORM_WHOLE };
 
@@ -178,18 +179,33 @@ static void read_usage(struct model_stream *s, const cJSON *usage)
     s->usage = u;
 }
 
-static void copy_short(char *out, size_t out_len, const char *text)
+/* A word of the provider; what is too long or no text is left out. */
+static void copy_word(char *out, size_t out_len, const char *word)
 {
-    if (strlen(text) < out_len) {
-        (void)snprintf(out, out_len, "%s", text);
+    size_t len = strlen(word);
+
+    if (len < out_len && utf8_valid(word, len)) {
+        memcpy(out, word, len + 1);
     }
+}
+
+static void read_finish(struct model_stream *s, const char *finish)
+{
+    if (finish[0] == '\0') {
+        return;
+    }
+    if (strcmp(finish, "error") == 0) {
+        fail(s, "finish_error", "The provider ended the reply with an error.");
+    }
+    /* Whatever it says, it is an end. */
+    (void)snprintf(s->finish, sizeof(s->finish), "other");
+    copy_word(s->finish, sizeof(s->finish), finish);
 }
 
 /* Only the choice 0 is asked for. */
 static void read_choice(struct model_stream *s, const cJSON *choice)
 {
     const cJSON *delta = json_get(choice, "delta");
-    const char *finish = json_str(choice, "finish_reason", "");
     int64_t index;
 
     if (json_i64(choice, "index", &index) == RC_OK && index != 0) {
@@ -203,10 +219,7 @@ static void read_choice(struct model_stream *s, const cJSON *choice)
     model_calls_add(&s->calls, json_get(delta, "tool_calls"),
                     s->form == FORM_WHOLE);
     read_usage(s, json_get(choice, "usage"));
-    if (strcmp(finish, "error") == 0) {
-        fail(s, "finish_error", "The provider ended the reply with an error.");
-    }
-    copy_short(s->finish, sizeof(s->finish), finish);
+    read_finish(s, json_str(choice, "finish_reason", ""));
 }
 
 static bool is_error(const cJSON *chunk)
@@ -229,8 +242,8 @@ static void read_chunk(struct model_stream *s, const cJSON *chunk)
         return;
     }
     if (s->generation_id[0] == '\0') {
-        copy_short(s->generation_id, sizeof(s->generation_id),
-                   json_str(chunk, "id", ""));
+        copy_word(s->generation_id, sizeof(s->generation_id),
+                  json_str(chunk, "id", ""));
     }
     cJSON_ArrayForEach(choice, json_get(chunk, "choices"))
     {

@@ -1013,6 +1013,31 @@ START_TEST(a_silent_stream_wakes_nobody)
 }
 END_TEST
 
+START_TEST(each_call_has_its_own_deadline)
+{
+    static const int64_t silence_ms[3] = {240, 80, 160};
+    struct seen s[3];
+
+    peer = peer_start(play_open_stream, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        struct http_options o = options(peer_url(peer));
+
+        o.silence_timeout_ms = silence_ms[i];
+        start(&o, &s[i]);
+    }
+    run_until_done(&s[1]);
+    ck_assert_int_eq(s[0].n_done, 0);
+    run_until_done(&s[2]);
+    ck_assert_int_eq(s[0].n_done, 0);
+    run_until_done(&s[0]);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(s[i].result.end, HTTP_END_SILENCE_TIMEOUT);
+        ck_assert_str_eq(buf_str(&s[i].body), "a");
+        buf_free(&s[i].body);
+    }
+}
+END_TEST
+
 START_TEST(own_descriptors_end_the_wait)
 {
     struct http_fd fds[2];
@@ -1077,6 +1102,7 @@ Suite *http_suite(void)
     tcase_add_loop_test(t, a_request_is_never_sent_twice, 0, 2);
     tcase_add_test(t, many_streams_at_once);
     tcase_add_test(t, a_silent_stream_wakes_nobody);
+    tcase_add_test(t, each_call_has_its_own_deadline);
     tcase_add_test(t, own_descriptors_end_the_wait);
     tcase_add_test(t, ends_have_names);
     suite_add_tcase(s, t);

@@ -394,6 +394,10 @@ static const struct row ROWS[] = {
          FINISH("stop") DONE,
      .verdict = MODEL_COMPLETE,
      .text = "a"},
+    {.name = "a finish_reason that is no word is an end all the same",
+     .stream = TEXT("a") FINISH("\xff\xed\xa0\x80"),
+     .verdict = MODEL_COMPLETE,
+     .text = "a"},
     {.name = "after [DONE] nothing is read",
      .stream = TEXT("a") DONE TEXT("b") "data: {\"error\":{}}\n\n",
      .verdict = MODEL_COMPLETE,
@@ -410,6 +414,12 @@ static const struct row ROWS[] = {
      .verdict = MODEL_ERROR,
      .text = "a",
      .unconfirmed = true,
+     .error = MODEL_ERROR_OTHER,
+     .error_code = "bad_chunk"},
+    {.name = "two values in one chunk",
+     .stream = "data: {\"choices\":[]} {\"choices\":[]}\n\n",
+     .verdict = MODEL_ERROR,
+     .no_choice = true,
      .error = MODEL_ERROR_OTHER,
      .error_code = "bad_chunk"},
     {.name = "line ends CR LF and CR, no space after the colon, data lines",
@@ -535,6 +545,22 @@ static void check_error(const struct row *row, const struct model_error *e)
                      row->context_tokens > 0 ? row->context_tokens : -1);
 }
 
+/* Whatever came, a row can keep it. */
+static void check_kept(const struct model_reply *r)
+{
+    struct arena *a = arena_new(REPLY_MAX);
+    struct model_reply back;
+    struct buf b;
+
+    buf_init(&b, REPLY_MAX);
+    ck_assert_int_eq(model_reply_print(r, &b), RC_OK);
+    ck_assert_int_eq(model_reply_parse(b.data, b.len, a, &back), RC_OK);
+    ck_assert_str_eq(back.text, r->text);
+    ck_assert_str_eq(back.finish, r->finish);
+    buf_free(&b);
+    arena_free(a);
+}
+
 /* taken: what model_stream_take_text gave, put together. */
 static void check_row(const struct row *row, struct model_stream *s,
                       const char *taken)
@@ -544,6 +570,7 @@ static void check_row(const struct row *row, struct model_stream *s,
     struct model_reply r;
 
     model_stream_reply(s, &r);
+    check_kept(&r);
     ck_assert_msg(verdict == row->verdict, "%s: %s (%s)", row->name,
                   model_verdict_name(verdict), model_stream_error(s)->message);
     ck_assert_msg(strcmp(r.text, text) == 0, "%s: text %s", row->name, r.text);
@@ -777,6 +804,7 @@ static const struct {
      "{\"error\":{\"message\":\"Insufficient Balance\",\"code\":"
      "\"invalid_request_error\"}}",
      MODEL_ERROR_QUOTA, "invalid_request_error", "Insufficient"},
+    {"payment required", 402, "", MODEL_ERROR_QUOTA, "", "HTTP 402"},
     {"a bare 429", 429, "", MODEL_ERROR_RATE, "", "HTTP 429"},
     {"a bare 503", 503, "<html>Service Unavailable</html>", MODEL_ERROR_RATE,
      "", "HTTP 503"},
