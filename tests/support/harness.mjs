@@ -239,7 +239,10 @@ class Aside {
   }
 
   faults() {
-    return [...this.past, ...this.parts.values()].flatMap((program) => program.faults());
+    return [
+      ...[...this.past, ...this.parts.values()].flatMap((program) => program.faults()),
+      ...(this.options.model?.faults ?? []),
+    ];
   }
 
   tails(lines = 30) {

@@ -212,7 +212,7 @@ export class ScriptedModel {
     await new Promise((resolve) => model.server.once('listening', resolve));
     model.port = model.server.address().port;
     model.url = `http://127.0.0.1:${model.port}/v1`;
-    t?.after(() => model.stop());
+    t?.after(() => model.close());
     return model;
   }
 
@@ -249,6 +249,12 @@ export class ScriptedModel {
   }
 
   async take(req, res) {
+    if (req.method === 'GET' && req.url.endsWith('/models')) {
+      // How the runtime asks whether somebody is there.
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end('{"object":"list","data":[]}');
+      return;
+    }
     const chunks = [];
     const at = Date.now();
     for await (const chunk of req) {
@@ -317,10 +323,15 @@ export class ScriptedModel {
     }, `a reply held as "${name}"`, ms);
   }
 
-  /** Close everything. Throws if a handler failed. */
-  async stop() {
+  /** Close everything. What its handlers did wrong is told by startAside. */
+  async close() {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** Close everything. Throws if a handler failed. */
+  async stop() {
+    await this.close();
     if (this.faults.length > 0) {
       throw new Error(`scripted model:\n${this.faults.join('\n')}`);
     }
