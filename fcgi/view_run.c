@@ -38,14 +38,9 @@ static void put_coverage(struct json_out *json, const struct run *r)
         const struct coverage *c = &r->coverage[i];
 
         json_open_object(json);
-        if (c->handoff_id == 0) {
-            json_kstr(json, "source", "request");
-            view_id(json, "id", ID_MESSAGE, c->message_id);
-        } else {
-            json_kstr(json, "source", "handoff");
-            view_id(json, "id", ID_HANDOFF, c->handoff_id);
-        }
-        view_id(json, "message_id", ID_MESSAGE, c->message_id);
+        json_kstr(json, "source", c->handoff_id == 0 ? "request" : "handoff");
+        /* Requirements are known by their message (R31). */
+        view_id(json, "id", ID_MESSAGE, c->message_id);
         json_kstr(json, "status",
                   states_text(LIST_COVERAGE_STATUS, (int)c->status));
         json_kstr(json, "note", c->remark);

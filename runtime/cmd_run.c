@@ -47,7 +47,7 @@ struct run {
     size_t n_parts;
 };
 
-/* --- options and configuration -------------------------------------------- */
+/* --- options and configuration ----------------------------------------- */
 
 static enum rc number_parse(const char *what, const char *text, long most,
                             int *out)
@@ -154,7 +154,7 @@ static enum rc model_choose(const struct run *r)
     return RC_OK;
 }
 
-/* --- the web server ------------------------------------------------------- */
+/* --- the web server ---------------------------------------------------- */
 
 /* As root, nginx would give its workers another account, for which neither
  * sockets nor pages need be open. */
@@ -238,7 +238,7 @@ static enum rc nginx_prepare(struct run *r)
     return rc;
 }
 
-/* --- the parts ------------------------------------------------------------ */
+/* --- the parts --------------------------------------------------------- */
 
 /* The runtime goes first, so that nothing new reaches the model; then nginx
  * stops accepting and finishes, while the responders answer what they hold. */
@@ -325,7 +325,7 @@ static enum rc parts_list(struct run *r)
     return RC_OK;
 }
 
-/* --- the verb ------------------------------------------------------------- */
+/* --- the verb ---------------------------------------------------------- */
 
 static void say_ready(void *arg)
 {

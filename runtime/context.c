@@ -28,7 +28,7 @@
 #define BODY_BYTES           (1024 * 1024)
 #define LISTED_ENDED         5
 
-/* --- what may be offered (R07) --------------------------------------------- */
+/* --- what may be offered (R07) ----------------------------------------- */
 
 static enum rc list_runs(struct step *s, struct offer *o)
 {
@@ -82,7 +82,7 @@ bool offer_any_operation(const struct offer *o)
     return o->start || o->steer || o->reply || o->proceed;
 }
 
-/* --- history (R09, R14) ------------------------------------------------------ */
+/* --- history (R09, R14) ------------------------------------------------ */
 
 static const char *clip(struct step *s, const char *text, size_t max)
 {
@@ -170,7 +170,7 @@ static enum rc add_history(struct step *s, struct buf *out)
     return rc;
 }
 
-/* --- facts, requirements ------------------------------------------------------- */
+/* --- facts, requirements ----------------------------------------------- */
 
 static void put_listed(struct step *s, const struct run *r, struct buf *out)
 {
@@ -314,7 +314,7 @@ static enum rc add_beginning(struct step *s, enum request_purpose purpose,
     return rc;
 }
 
-/* --- what came of the last request -------------------------------------------------- */
+/* --- what came of the last request ------------------------------------- */
 
 /* The reply and one result for each of its calls (CASES G-1: every call id is
  * answered exactly once). */

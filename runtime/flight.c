@@ -37,7 +37,7 @@ static bool answers_live(enum request_purpose p)
     return p == PURPOSE_ENTRY || p == PURPOSE_ANSWER;
 }
 
-/* --- outcomes ----------------------------------------------------------------- */
+/* --- outcomes ---------------------------------------------------------- */
 
 static const struct model_call *copy_calls(struct arena *a,
                                            const struct model_reply *r)
@@ -174,7 +174,7 @@ static void flight_free(struct flight *f)
     }
 }
 
-/* --- callbacks ------------------------------------------------------------------- */
+/* --- callbacks --------------------------------------------------------- */
 
 static void note_first(struct flight *f)
 {
@@ -232,7 +232,7 @@ static void on_done(void *ctx, const struct http_result *res)
     finish(f, res);
 }
 
-/* --- doors ------------------------------------------------------------------------ */
+/* --- doors ------------------------------------------------------------- */
 
 static enum rc start(struct runtime *rt, struct live *live, struct flight *f)
 {
@@ -340,7 +340,7 @@ size_t flight_count(const struct runtime *rt)
     return n;
 }
 
-/* --- the endpoint's health ----------------------------------------------------------- */
+/* --- the endpoint's health --------------------------------------------- */
 
 static void on_probe(void *ctx, const struct http_result *res)
 {

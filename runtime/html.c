@@ -140,8 +140,7 @@ static enum element element_of(const char *name)
     return e == NULL ? ELEMENT_INLINE : e->element;
 }
 
-/* --- blocks ------------------------------------------------------------------
- */
+/* --- blocks ------------------------------------------------------------ */
 
 static void give(struct page *pg, enum block_kind kind, const char *text,
                  size_t len)

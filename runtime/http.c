@@ -137,8 +137,7 @@ size_t http_active(const struct http *h)
     return h->n_calls;
 }
 
-/* --- deadlines --------------------------------------------------------------
- */
+/* --- deadlines --------------------------------------------------------- */
 
 /* When the call fails if nothing more happens, and as what. */
 static int64_t call_deadline(const struct http_call *c, enum http_end *end)
@@ -172,8 +171,7 @@ static void note_deadline(struct http_call *c)
     }
 }
 
-/* --- what libcurl calls; nothing here may call back into it ------------------
- */
+/* --- what libcurl calls; nothing here may call back into it ------------ */
 
 /* The connection stands and the request is about to be written. libcurl comes
  * here again if it would send the request anew: that is not for it to decide.
@@ -296,8 +294,7 @@ static size_t header_cb(char *line, size_t size, size_t n, void *ctx)
     return len;
 }
 
-/* --- the end of a call ------------------------------------------------------
- */
+/* --- the end of a call ------------------------------------------------- */
 
 /* Seconds, or a date; that is set against the reply's own Date, if it has one,
  * since the two clocks may differ. */
@@ -447,8 +444,7 @@ void http_free(struct http *h)
     curl_global_cleanup();
 }
 
-/* --- starting ---------------------------------------------------------------
- */
+/* --- starting ---------------------------------------------------------- */
 
 static bool is_post(const struct http_options *o)
 {
@@ -647,8 +643,7 @@ fail:
     return RC_NOMEM;
 }
 
-/* --- waiting ----------------------------------------------------------------
- */
+/* --- waiting ----------------------------------------------------------- */
 
 static int wait_ms(const struct http *h, int64_t timeout_ms)
 {

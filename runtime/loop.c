@@ -36,7 +36,7 @@
 #define STEPS_MAX    256 /* Runs in one transaction */
 #define TURN_BYTES   (256u << 20)
 
-/* --- which Runs want a step -------------------------------------------------- */
+/* --- which Runs want a step -------------------------------------------- */
 
 void loop_touch(struct runtime *rt, int64_t run_id)
 {
@@ -96,7 +96,7 @@ static enum rc read_changes(struct runtime *rt)
     return rc;
 }
 
-/* --- a turn's transaction -------------------------------------------------------- */
+/* --- a turn's transaction ---------------------------------------------- */
 
 typedef enum rc step_fn(struct step *);
 
@@ -219,7 +219,7 @@ static enum rc tell_endpoint(struct store *st, void *arg)
     return store_endpoint_set(st, rt->endpoint, clock_unix_ms());
 }
 
-/* --- after the commit --------------------------------------------------------------- */
+/* --- after the commit -------------------------------------------------- */
 
 static void free_place(struct runtime *rt)
 {
@@ -360,7 +360,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
     return RC_OK;
 }
 
-/* --- time ----------------------------------------------------------------------------- */
+/* --- time -------------------------------------------------------------- */
 
 static void fire_timers(struct runtime *rt, int64_t now)
 {
@@ -407,7 +407,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
     return at > now ? at - now : 0;
 }
 
-/* --- signals ----------------------------------------------------------------------------- */
+/* --- signals ----------------------------------------------------------- */
 
 static int open_signals(void)
 {
@@ -438,7 +438,7 @@ static void take_signals(struct runtime *rt, int fd)
     }
 }
 
-/* --- start and end -------------------------------------------------------------------------- */
+/* --- start and end ----------------------------------------------------- */
 
 /* All Runs at work, and those that ended while something of theirs was under
  * way: what a runtime that died has left (R29). */

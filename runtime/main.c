@@ -84,10 +84,14 @@ static bool make_url(struct runtime *rt)
 
 static enum rc open_parts(struct runtime *rt)
 {
-    enum rc rc = store_open(rt->conf.data, LOCK_WAIT_MS, &rt->store);
+    enum rc rc =
+        store_open(rt->conf.data, rt->conf.busy_timeout_ms, &rt->store);
 
     if (rc == RC_OK) {
         rc = store_lease_take(rt->store);
+    }
+    if (rc == RC_OK) {
+        store_set_busy(rt->store, LOCK_WAIT_MS);
     }
     if (rc == RC_OK) {
         rc = doorbell_open(rt->conf.data, &rt->bell);

@@ -29,7 +29,7 @@ struct reader {
     enum rc rc;
 };
 
-/* --- lines ---------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------- */
 
 static bool next_line(struct reader *r, struct line *out)
 {
@@ -112,8 +112,7 @@ static bool is_rule(struct line l, const char *marks, size_t least)
     return n >= least;
 }
 
-/* --- blocks -----------------------------------------------------------------
- */
+/* --- blocks ------------------------------------------------------------ */
 
 static void give(struct reader *r, enum block_kind kind, int level,
                  const char *text, size_t len)
@@ -147,8 +146,7 @@ static void give_heading(struct reader *r, int level, const char *text,
     give(r, BLOCK_HEADING, level, text, len);
 }
 
-/* --- words of a Markdown line -----------------------------------------------
- */
+/* --- words of a Markdown line ------------------------------------------ */
 
 /* The closing mark's place in s, or len. */
 static size_t find(const char *s, size_t len, size_t from, char mark)

@@ -31,8 +31,7 @@ const char *model_error_kind_name(enum model_error_kind kind)
     return name[kind];
 }
 
-/* --- a reply as a row keeps it ----------------------------------------------
- */
+/* --- a reply as a row keeps it ----------------------------------------- */
 
 static void put_calls(struct json_out *w, const struct model_reply *reply)
 {
@@ -182,8 +181,7 @@ enum rc model_reply_parse(const char *json, size_t len, struct arena *a,
     return rc;
 }
 
-/* --- counting ---------------------------------------------------------------
- */
+/* --- counting ---------------------------------------------------------- */
 
 int64_t model_estimate_tokens(const char *text, size_t len)
 {

@@ -72,8 +72,7 @@ const struct model_chat_profile *model_chat_profile_for(const char *url,
     return &r->profile;
 }
 
-/* --- values -----------------------------------------------------------------
- */
+/* --- values ------------------------------------------------------------ */
 
 static void put_text(struct json_out *w, const char *text)
 {
@@ -168,8 +167,7 @@ static void put_arguments(struct json_out *w, const struct model_call *call)
     buf_free(&safe);
 }
 
-/* --- parts of a body --------------------------------------------------------
- */
+/* --- parts of a body --------------------------------------------------- */
 
 void model_chat_head(struct buf *b, const struct model_chat_profile *p,
                      const struct model_chat_head_options *o)

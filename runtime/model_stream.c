@@ -116,8 +116,7 @@ static void fail_rc(struct model_stream *s, enum rc rc)
     }
 }
 
-/* --- one chunk --------------------------------------------------------------
- */
+/* --- one chunk --------------------------------------------------------- */
 
 static void add_string(struct model_text *t, const cJSON *s)
 {
@@ -258,8 +257,7 @@ static void read_chunk(struct model_stream *s, const cJSON *chunk)
     fail_rc(s, s->calls.rc);
 }
 
-/* --- the body ---------------------------------------------------------------
- */
+/* --- the body ---------------------------------------------------------- */
 
 /* No more content comes, for whatever reason. */
 static void close_reply(struct model_stream *s)
@@ -383,8 +381,7 @@ void model_stream_end(struct model_stream *s)
     close_reply(s);
 }
 
-/* --- what came of it ---------------------------------------------------------
- */
+/* --- what came of it --------------------------------------------------- */
 
 static bool is_any(const char *word, const char *const *list)
 {

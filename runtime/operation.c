@@ -200,7 +200,7 @@ static enum rc op_continue(struct step *s, const struct request *q,
     return rc == RC_OK ? hand_over(s, q, &r, HANDOFF_ADJUSTMENT, out) : rc;
 }
 
-/* --- inspect: from rows, so that the model speaks from facts -------------------- */
+/* --- inspect: from rows, so that the model speaks from facts ----------- */
 
 static void put_used(struct json_out *j, const char *name, int64_t used,
                      int64_t limit)
@@ -295,7 +295,7 @@ static enum rc op_inspect(struct step *s, const struct request *q,
     return rc;
 }
 
-/* --- the table -------------------------------------------------------------------- */
+/* --- the table --------------------------------------------------------- */
 
 static const struct {
     const char *name;

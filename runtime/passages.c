@@ -131,8 +131,7 @@ static void finish(struct passages *p, bool ends_section)
     buf_clear(&p->text);
 }
 
-/* --- headings --------------------------------------------------------------
- */
+/* --- headings ---------------------------------------------------------- */
 
 static void set_level(struct passages *p, size_t level, const char *text,
                       size_t len)
@@ -181,8 +180,7 @@ static void add_heading(struct passages *p, const struct block *b)
     p->last = BLOCK_HEADING;
 }
 
-/* --- text ------------------------------------------------------------------
- */
+/* --- text -------------------------------------------------------------- */
 
 static bool one_below_other(enum block_kind kind)
 {

@@ -13,7 +13,7 @@
 #define REPORT_BYTES (1u << 20)
 #define QUOTE_BYTES  400
 
-/* --- coverage (R31) ----------------------------------------------------------- */
+/* --- coverage (R31) ---------------------------------------------------- */
 
 struct cover {
     struct coverage *items;
@@ -99,7 +99,7 @@ static bool all_covered(const struct cover *c)
     return true;
 }
 
-/* --- the end --------------------------------------------------------------------- */
+/* --- the end ----------------------------------------------------------- */
 
 static enum rc write_report(struct step *s, const char *report)
 {
@@ -205,7 +205,7 @@ enum rc research_assemble(struct step *s)
     return rc;
 }
 
-/* --- delivering -------------------------------------------------------------------- */
+/* --- delivering -------------------------------------------------------- */
 
 /* A handoff that the model has not seen yet. */
 static enum rc anything_waiting(struct step *s, bool *out)
@@ -270,7 +270,7 @@ static enum rc take_delivery(struct step *s, struct tool_call *t)
     return rc;
 }
 
-/* --- questions and notes -------------------------------------------------------------- */
+/* --- questions and notes ----------------------------------------------- */
 
 static enum rc pause_for(struct step *s, struct tool_call *t,
                          const char *question)
@@ -360,7 +360,7 @@ static enum rc take_note(struct step *s, struct tool_call *t)
     return rc;
 }
 
-/* --- one reply --------------------------------------------------------------------------- */
+/* --- one reply --------------------------------------------------------- */
 
 static bool is_call(const struct model_call *c, const char *name)
 {
@@ -435,7 +435,7 @@ enum rc research_take_reply(struct step *s, struct request *q,
     return rc;
 }
 
-/* --- going on ------------------------------------------------------------------------------ */
+/* --- going on ---------------------------------------------------------- */
 
 /* Plain text as the report: nothing was stated about coverage. */
 static enum rc end_with_text(struct step *s, const char *text)

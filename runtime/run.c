@@ -25,7 +25,7 @@
 #define CLOSEOUT_TIME_MS 60000
 #define PROGRESS_BYTES   160
 
-/* --- small pieces ----------------------------------------------------------- */
+/* --- small pieces ------------------------------------------------------ */
 
 void run_hit_limit(struct step *s, enum run_reason reason)
 {
@@ -184,7 +184,7 @@ static void count_usage(struct step *s, const struct usage *u)
     s->save = true;
 }
 
-/* --- settling a request that was sent ------------------------------------------ */
+/* --- settling a request that was sent ---------------------------------- */
 
 /* What a request without a proper end has used: as told, if its end had come
  * already; else an estimate on the safe side (R25). */
@@ -269,7 +269,7 @@ static enum rc settle_ended(struct step *s)
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-/* --- retrying (R27) ---------------------------------------------------------------- */
+/* --- retrying (R27) ---------------------------------------------------- */
 
 static int64_t backoff_ms(int64_t attempt)
 {
@@ -337,7 +337,7 @@ static enum rc retry_or_end(struct step *s, struct request *last,
     return plan_again(s, last, backoff_ms(last->attempt));
 }
 
-/* --- facts ---------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------- */
 
 static void note_endpoint(struct step *s, enum endpoint_state state)
 {
@@ -508,7 +508,7 @@ static enum rc apply_facts(struct step *s)
     return rc;
 }
 
-/* --- deciding ----------------------------------------------------------------------------- */
+/* --- deciding ---------------------------------------------------------- */
 
 /* What the next research request is for: another one, or the closeout. */
 static enum request_purpose next_research(struct step *s,
@@ -719,7 +719,7 @@ static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
     return rc;
 }
 
-/* --- tool calls of the last reply ------------------------------------------------------------ */
+/* --- tool calls of the last reply -------------------------------------- */
 
 static enum rc send_tool(struct step *s, struct tool_call *t)
 {
@@ -880,7 +880,7 @@ static enum rc decide(struct step *s)
     return rc;
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------- */
 
 static enum rc load(struct step *s)
 {

@@ -34,7 +34,7 @@ struct flight;
 struct indexer;
 struct runtime;
 
-/* --- facts: what happened outside since the last commit ------------------- */
+/* --- facts: what happened outside since the last commit ---------------- */
 
 /* How a model request ended. */
 struct outcome {
@@ -82,7 +82,7 @@ struct facts {
     struct tool_result *results;
 };
 
-/* --- effects: what to do once the turn is committed ------------------------ */
+/* --- effects: what to do once the turn is committed -------------------- */
 
 struct tool_job {
     int64_t call_id;
@@ -100,7 +100,7 @@ struct effects {
     bool gone;             /* the Run has ended: forget it */
 };
 
-/* --- Runs at work ------------------------------------------------------------ */
+/* --- Runs at work ------------------------------------------------------ */
 
 struct live {
     int64_t id;
@@ -157,7 +157,7 @@ struct step {
     const char *notice; /* said to the model in the next request, or NULL */
 };
 
-/* --- live.c ----------------------------------------------------------------- */
+/* --- live.c ------------------------------------------------------------ */
 
 struct live *live_find(struct runtime *, int64_t run_id);
 /* Find or add; RC_NOMEM. A new one is dirty. */
@@ -169,7 +169,7 @@ void live_clear_effects(struct live *);
 void live_free_all(struct runtime *);
 bool live_tool_running(const struct live *, int64_t call_id);
 
-/* --- run.c: the state machine ------------------------------------------------ */
+/* --- run.c: the state machine ------------------------------------------ */
 
 /* A step: apply the Run's facts, then do what the rows call for. Called inside
  * the turn's savepoint; what reaches outside is left in live->effects. */
@@ -187,7 +187,7 @@ void run_set_progress(struct step *, const char *text);
 enum rc run_end(struct step *, enum run_state, enum run_reason,
                 const char *progress) RC_MUST_CHECK;
 
-/* --- entry.c, research.c, operation.c ------------------------------------------ */
+/* --- entry.c, research.c, operation.c ---------------------------------- */
 
 /* The reply of a done request: insert its calls, carry out operations, end
  * the Run or leave it to go on. */
@@ -214,7 +214,7 @@ enum rc operation_run(struct step *, const struct request *,
                       const struct model_call *, const char *lead,
                       struct operation_result *) RC_MUST_CHECK;
 
-/* --- context.c, prompt.c ----------------------------------------------------- */
+/* --- context.c, prompt.c ----------------------------------------------- */
 
 /* Plan the next request of the Run for this purpose. last: the newest request,
  * or NULL. */
@@ -243,7 +243,7 @@ const char *prompt_system(enum request_purpose);
 enum rc prompt_tools(enum request_purpose, const struct offer *,
                      struct buf *out) RC_MUST_CHECK;
 
-/* --- flight.c ------------------------------------------------------------------- */
+/* --- flight.c ---------------------------------------------------------- */
 
 /* Send effects->body as the request. Failure to start becomes an outcome. */
 void flight_start(struct runtime *, struct live *);
@@ -257,7 +257,7 @@ size_t flight_count(const struct runtime *);
 /* Ask the endpoint for its models, to learn how it is. */
 void flight_probe(struct runtime *);
 
-/* --- tool.c --------------------------------------------------------------------- */
+/* --- tool.c ------------------------------------------------------------ */
 
 struct tool {
     const char *name;
@@ -298,7 +298,7 @@ void tool_library_search(struct runtime *, struct live *,
 void tool_library_read(struct runtime *, struct live *,
                        const struct tool_job *);
 
-/* --- indexer.c ------------------------------------------------------------------ */
+/* --- indexer.c --------------------------------------------------------- */
 
 /* RC_NOT_FOUND: no library is configured. */
 enum rc indexer_new(const char *folders, struct indexer **) RC_MUST_CHECK;
@@ -312,7 +312,7 @@ void indexer_give_up_waiting(struct indexer *);
 /* A child has ended (SIGCHLD): true if it was the indexer. */
 bool indexer_reap(struct indexer *);
 
-/* --- loop.c ----------------------------------------------------------------------- */
+/* --- loop.c ------------------------------------------------------------ */
 
 /* Run until SIGTERM or SIGINT (RC_OK), or the ownership is lost (RC_FENCED). */
 enum rc loop_run(struct runtime *) RC_MUST_CHECK;

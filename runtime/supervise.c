@@ -54,7 +54,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* --- starting ------------------------------------------------------------- */
+/* --- starting ---------------------------------------------------------- */
 
 static void child_become(const struct supervisor *s,
                          const struct supervise_part *part, pid_t parent)
@@ -110,7 +110,7 @@ static void start_due(struct supervisor *s, int64_t now_ms)
     }
 }
 
-/* --- stopping ------------------------------------------------------------- */
+/* --- stopping ---------------------------------------------------------- */
 
 static bool stage_alive(const struct supervisor *s)
 {
@@ -186,7 +186,7 @@ static void stop_step(struct supervisor *s, int64_t now_ms)
     }
 }
 
-/* --- what ended ----------------------------------------------------------- */
+/* --- what ended -------------------------------------------------------- */
 
 /* A part is not running, against our will: start it again later. */
 static void child_end_noted(struct supervisor *s, size_t i, int64_t now_ms)
@@ -319,7 +319,7 @@ static void ready_step(struct supervisor *s, int64_t now_ms)
     }
 }
 
-/* --- the loop ------------------------------------------------------------- */
+/* --- the loop ---------------------------------------------------------- */
 
 /* Milliseconds until something is due; -1: nothing is. */
 static int pause_ms(const struct supervisor *s, int64_t now_ms)

@@ -56,7 +56,7 @@ const struct tool *tool_find(const char *name)
     return NULL;
 }
 
-/* --- rows of calls ------------------------------------------------------------ */
+/* --- rows of calls ----------------------------------------------------- */
 
 enum rc tool_insert(struct step *s, const struct request *q,
                     const struct model_call *c, size_t n, struct tool_call *t)
@@ -124,7 +124,7 @@ enum rc tool_question(struct step *s, const char *arguments,
     return rc;
 }
 
-/* --- running ------------------------------------------------------------------- */
+/* --- running ----------------------------------------------------------- */
 
 static void run_now(struct runtime *rt, struct live *live,
                     const struct tool_job *job)
@@ -178,7 +178,7 @@ void tool_resume(struct runtime *rt)
     }
 }
 
-/* --- storing what came ------------------------------------------------------------ */
+/* --- storing what came ------------------------------------------------- */
 
 static enum rc put_passage(struct step *s, struct tool_call *t,
                            const struct passage *p, bool whole,

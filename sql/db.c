@@ -433,6 +433,11 @@ enum rc db_open(const struct db_options *o, struct db **out)
     return RC_OK;
 }
 
+void db_set_busy(struct db *db, int64_t busy_ms)
+{
+    db->busy_ms = busy_ms;
+}
+
 void db_close(struct db *db)
 {
     int code;

@@ -53,6 +53,8 @@ struct db_options {
  * RC_NEWER: the file was written by a newer Aside. RC_NOT_FOUND: read_only and
  * no file, a file without schema or with an older one. */
 enum rc db_open(const struct db_options *, struct db **out) RC_MUST_CHECK;
+/* Another bound for every wait from now on. */
+void db_set_busy(struct db *, int64_t busy_ms);
 void db_close(
     struct db *); /* NULL is allowed; asserts that nothing is in use */
 

@@ -53,6 +53,12 @@ void store_close(struct store *st)
 /* --- reading
  * ------------------------------------------------------------------ */
 
+void store_set_busy(struct store *st, int64_t busy_ms)
+{
+    st->busy_ms = busy_ms;
+    db_set_busy(st->db, busy_ms);
+}
+
 enum rc store_as_of(struct store *st, int64_t *seq)
 {
     return db_one_i64(db_use(st->db, STMT_FACT_AS_OF), seq);

@@ -29,6 +29,8 @@ struct store;
 enum rc store_open(const char *dir, int64_t busy_ms,
                    struct store **out) RC_MUST_CHECK;
 void store_close(struct store *); /* NULL is allowed */
+/* Another bound from now on: a loop comes back rather than wait. */
+void store_set_busy(struct store *, int64_t busy_ms);
 
 /* The newest change and the feed's id, as one read transaction sees them. */
 struct store_view {

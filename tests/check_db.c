@@ -68,7 +68,7 @@ static void close_place(void)
     log_open("aside", LOG_LEVEL_INFO);
 }
 
-/* --- short hands --------------------------------------------------------- */
+/* --- short hands ------------------------------------------------------- */
 
 static enum rc add(struct db *d, const char *name, int64_t n)
 {
@@ -116,7 +116,7 @@ static void pragma_is(const char *pragma, const char *want)
     ck_assert_msg(strcmp(value, want) == 0, "%s: %s", pragma, value);
 }
 
-/* --- opening ------------------------------------------------------------- */
+/* --- opening ----------------------------------------------------------- */
 
 START_TEST(pragmas)
 {
@@ -317,7 +317,7 @@ START_TEST(opening_waits_within_the_bound)
 }
 END_TEST
 
-/* --- transactions -------------------------------------------------------- */
+/* --- transactions ------------------------------------------------------ */
 
 static enum rc add_two(struct db *d, void *arg)
 {
@@ -590,7 +590,7 @@ START_TEST(an_ended_statement_holds_no_snapshot)
 }
 END_TEST
 
-/* --- statements ---------------------------------------------------------- */
+/* --- statements -------------------------------------------------------- */
 
 static enum rc add_values(struct db *d, void *arg)
 {
@@ -801,7 +801,7 @@ START_TEST(one_row_or_none)
 }
 END_TEST
 
-/* --- bugs ---------------------------------------------------------------- */
+/* --- bugs -------------------------------------------------------------- */
 
 static void misuse_statement(int i)
 {
@@ -920,7 +920,7 @@ START_TEST(misuse_of_transactions)
 }
 END_TEST
 
-/* --- crashes ------------------------------------------------------------- */
+/* --- crashes ----------------------------------------------------------- */
 
 static const struct {
     const char *plan;
@@ -984,7 +984,7 @@ START_TEST(faults_at_a_commit)
 }
 END_TEST
 
-/* --- no memory ----------------------------------------------------------- */
+/* --- no memory --------------------------------------------------------- */
 
 static sqlite3_mem_methods plain;
 static int64_t fail_in; /* the allocation that fails, counted down; 0: none */
@@ -1066,7 +1066,7 @@ START_TEST(each_allocation_fails_in_turn)
 }
 END_TEST
 
-/* --- the catalogue's guard ----------------------------------------------- */
+/* --- the catalogue's guard --------------------------------------------- */
 
 static const struct {
     enum stmt_id id;

@@ -139,8 +139,7 @@ static void await_notes(size_t n)
     }
 }
 
-/* --- a whole exchange -------------------------------------------------------
- */
+/* --- a whole exchange -------------------------------------------------- */
 
 struct exchange {
     char head[4096];
@@ -281,8 +280,7 @@ START_TEST(refuses_what_cannot_be_sent)
 }
 END_TEST
 
-/* --- ends -------------------------------------------------------------------
- */
+/* --- ends -------------------------------------------------------------- */
 
 #define OK_STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 #define CHUNKED   OK_STREAM "Transfer-Encoding: chunked\r\n\r\n"
@@ -565,8 +563,7 @@ START_TEST(endless_headers)
 }
 END_TEST
 
-/* --- Retry-After ------------------------------------------------------------
- */
+/* --- Retry-After ------------------------------------------------------- */
 
 static const struct {
     const char *headers;
@@ -647,8 +644,7 @@ START_TEST(retry_after_date_by_own_clock)
 }
 END_TEST
 
-/* --- cancelling -------------------------------------------------------------
- */
+/* --- cancelling -------------------------------------------------------- */
 
 /* Sends a byte, and notes the hang-up that follows. */
 static void play_open_stream(struct peer_conn *c, void *ctx)
@@ -867,8 +863,7 @@ START_TEST(free_cancels_what_is_under_way)
 }
 END_TEST
 
-/* --- connections ------------------------------------------------------------
- */
+/* --- connections ------------------------------------------------------- */
 
 START_TEST(a_connection_is_used_again)
 {
@@ -925,8 +920,7 @@ START_TEST(a_request_is_never_sent_twice)
 }
 END_TEST
 
-/* --- many, and none ---------------------------------------------------------
- */
+/* --- many, and none ---------------------------------------------------- */
 
 static void play_pieces(struct peer_conn *c, void *ctx)
 {

@@ -26,8 +26,7 @@ static void feed(struct model_stream *s, const char *text)
     model_stream_feed(s, text, strlen(text));
 }
 
-/* --- one stream, one outcome ------------------------------------------------
- */
+/* --- one stream, one outcome ------------------------------------------- */
 
 #define CHUNK(choices)  "data: {\"id\":\"gen-1\",\"choices\":[" choices "]}\n\n"
 #define DELTA(members)  CHUNK("{\"index\":0,\"delta\":{" members "}}")
@@ -707,8 +706,7 @@ START_TEST(open_until_done_or_end)
 }
 END_TEST
 
-/* --- limits -----------------------------------------------------------------
- */
+/* --- limits ------------------------------------------------------------ */
 
 static void check_limit(struct model_stream *s, const char *code)
 {
@@ -774,8 +772,7 @@ START_TEST(calls_are_limited)
 }
 END_TEST
 
-/* --- errors -----------------------------------------------------------------
- */
+/* --- errors ------------------------------------------------------------ */
 
 static const struct {
     const char *name;
@@ -893,8 +890,7 @@ START_TEST(a_long_error_is_cut_between_letters)
 }
 END_TEST
 
-/* --- building ---------------------------------------------------------------
- */
+/* --- building ---------------------------------------------------------- */
 
 static const struct model_chat_profile *reference(void)
 {
@@ -1062,8 +1058,7 @@ START_TEST(a_full_buffer_is_told_once)
 }
 END_TEST
 
-/* --- profiles ---------------------------------------------------------------
- */
+/* --- profiles ---------------------------------------------------------- */
 
 static const struct {
     const char *url, *model, *profile;

@@ -33,8 +33,7 @@ static void tear_down(void)
     buf_free(&out);
 }
 
-/* --- Markdown and plain text -----------------------------------------------
- */
+/* --- Markdown and plain text ------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -121,8 +120,7 @@ START_TEST(test_binary_is_no_text)
 }
 END_TEST
 
-/* --- passages ----------------------------------------------------------------
- */
+/* --- passages ---------------------------------------------------------- */
 
 static void add(enum block_kind kind, int level, const char *text)
 {

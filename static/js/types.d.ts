@@ -36,7 +36,6 @@ export interface Answer {
 export interface Coverage {
     source: 'request' | 'handoff';
     id: string;
-    message_id?: string;
     status: 'covered' | 'partial' | 'not_covered';
     note: string;
 }

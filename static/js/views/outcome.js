@@ -69,8 +69,6 @@ export function CoverageList({ run }) {
  *            item: import('../types.js').Coverage }} props */
 function Requirement({ run, item }) {
     const { store } = useApp();
-    const id = item.message_id ?? (item.source === 'request' ? run.message_id
-        : store.handoffs.get(item.id)?.value.message_id);
-    return store.messages.get(id ?? '')?.value.body
+    return store.messages.get(item.id ?? '')?.value.body
         ?? t(`coverage.${item.source}`);
 }
