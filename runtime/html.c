@@ -234,8 +234,7 @@ static enum block_kind plain_kind(const struct page *pg)
     return pg->list_level > 0 ? BLOCK_LINE : BLOCK_PROSE;
 }
 
-/* --- characters
- * ---------------------------------------------------------------- */
+/* --- characters -------------------------------------------------------- */
 
 static void add_mark_of_item(struct page *pg)
 {
@@ -334,8 +333,7 @@ static void on_text(void *arg, const xmlChar *s, int len)
     }
 }
 
-/* --- elements
- * ------------------------------------------------------------------ */
+/* --- elements ---------------------------------------------------------- */
 
 static bool is_site_word(const char *word, size_t len)
 {
@@ -654,8 +652,7 @@ static void on_end(void *arg, const xmlChar *name)
     pg->depth -= pg->depth > 0;
 }
 
-/* --- the page
- * ------------------------------------------------------------------ */
+/* --- the page ---------------------------------------------------------- */
 
 static void page_init(struct page *pg, bool keep_site)
 {

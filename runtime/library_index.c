@@ -69,8 +69,7 @@ struct found {
     enum format format;
 };
 
-/* --- batches
- * -------------------------------------------------------------------- */
+/* --- batches ----------------------------------------------------------- */
 
 static void fail(struct run *run, enum rc rc)
 {
@@ -108,8 +107,7 @@ static void store_batch_if_full(struct run *run)
     }
 }
 
-/* --- one file
- * --------------------------------------------------------------------- */
+/* --- one file ---------------------------------------------------------- */
 
 static enum format format_of(const char *name)
 {
@@ -335,8 +333,7 @@ static void index_file(struct run *run, const struct found *f)
     }
 }
 
-/* --- folders
- * ---------------------------------------------------------------------- */
+/* --- folders ----------------------------------------------------------- */
 
 /* What lies in a folder that cannot be read stays as it is known. */
 static void keep_all_in(struct run *run, const char *folder)
@@ -514,8 +511,7 @@ static void walk_all(struct run *run)
     }
 }
 
-/* --- the run
- * ------------------------------------------------------------------------- */
+/* --- the run ----------------------------------------------------------- */
 
 static void remove_vanished(struct run *run)
 {

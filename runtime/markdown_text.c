@@ -217,8 +217,7 @@ static void add_line(struct reader *r, struct line l)
     add_words(&r->text, l.s, l.len);
 }
 
-/* --- Markdown
- * ----------------------------------------------------------------- */
+/* --- Markdown ---------------------------------------------------------- */
 
 static void read_front_matter(struct reader *r)
 {
@@ -455,8 +454,7 @@ static void read_markdown_line(struct reader *r, struct line l)
     add_line(r, in);
 }
 
-/* --- plain text
- * ---------------------------------------------------------------- */
+/* --- plain text -------------------------------------------------------- */
 
 /* Set in columns: indented far, or with wide gaps within. */
 static bool is_set(struct line l)
@@ -555,8 +553,7 @@ static void read_plain_line(struct reader *r, struct line l)
     }
 }
 
-/* --- the file
- * ------------------------------------------------------------------- */
+/* --- the file ---------------------------------------------------------- */
 
 typedef void line_fn(struct reader *, struct line);
 

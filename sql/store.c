@@ -50,8 +50,7 @@ void store_close(struct store *st)
     }
 }
 
-/* --- reading
- * ------------------------------------------------------------------ */
+/* --- reading ----------------------------------------------------------- */
 
 void store_set_busy(struct store *st, int64_t busy_ms)
 {
@@ -103,8 +102,7 @@ void store_read_end(struct store *st)
     db_end_read(st->db);
 }
 
-/* --- writing
- * ------------------------------------------------------------------ */
+/* --- writing ----------------------------------------------------------- */
 
 /* Fence: a runtime that is no longer the owner writes nothing (DESIGN 1). */
 static enum rc check_owner(struct store *st)
@@ -202,8 +200,7 @@ void store_batch_abort(struct store *st)
     db_rollback(st->db);
 }
 
-/* --- accounts
- * ------------------------------------------------------------------ */
+/* --- accounts ---------------------------------------------------------- */
 
 enum rc store_account_find(struct store *st, const char *name, int64_t *id)
 {
@@ -232,8 +229,7 @@ enum rc store_account_ensure(struct store *st, const char *name, int64_t now_ms,
     return rc;
 }
 
-/* --- shared small pieces
- * ----------------------------------------------------------- */
+/* --- shared small pieces ----------------------------------------------- */
 
 int store_word(struct dbq *q, int col, enum states_list list)
 {

@@ -168,8 +168,7 @@ enum rc store_message_send(struct store *st, struct store_call *call,
     return rc == RC_OK ? read_results(st, call, account, &refs, m, r) : rc;
 }
 
-/* --- continuation (R30)
- * ------------------------------------------------------- */
+/* --- continuation (R30) ------------------------------------------------ */
 
 /* What the old research was told but never took becomes requirements of the
  * new one (R23). */
@@ -300,8 +299,7 @@ enum rc store_run_continue_by_entry(struct store *st, const struct run *entry,
     return rc;
 }
 
-/* --- short becomes research (R18)
- * ------------------------------------------------ */
+/* --- short becomes research (R18) -------------------------------------- */
 
 enum rc store_run_to_research(struct store *st, struct run *r,
                               const char *title, enum run_depth depth,

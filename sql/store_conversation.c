@@ -192,8 +192,7 @@ enum rc store_conversation_delete(struct store *st, struct store_call *call,
     return rc;
 }
 
-/* --- messages
- * ------------------------------------------------------------------ */
+/* --- messages ---------------------------------------------------------- */
 
 void store_title_of(const char *body, char *out, size_t out_len)
 {

@@ -107,8 +107,7 @@ enum rc store_request_sent_runs(struct store *st, struct arena *a,
     return store_read_ids(db_use(st->db, STMT_REQUEST_ALL_SENT), a, ids, n);
 }
 
-/* --- bodies
- * -------------------------------------------------------------------- */
+/* --- bodies ------------------------------------------------------------ */
 
 static enum rc find_root(struct store *st, const uint8_t sum[HASH_BYTES],
                          int64_t *id)
@@ -277,8 +276,7 @@ enum rc store_request_input(struct store *st, int64_t request_id,
     return rc;
 }
 
-/* --- planning, sending, settling
- * ------------------------------------------------- */
+/* --- planning, sending, settling --------------------------------------- */
 
 static enum rc insert_request(struct store *st, const struct run *run,
                               const struct request_new *in,

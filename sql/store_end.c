@@ -160,8 +160,7 @@ enum rc store_run_end(struct store *st, struct run *r,
     return rc;
 }
 
-/* --- stop (R24)
- * ------------------------------------------------------------------ */
+/* --- stop (R24) -------------------------------------------------------- */
 
 enum rc store_run_stop_row(struct store *st, struct run *r, int64_t now_ms)
 {

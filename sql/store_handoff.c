@@ -176,8 +176,7 @@ enum rc store_handoff_add(struct store *st, struct run *r,
     return rc == RC_OK ? store_handoff_get(st, 0, id, out) : rc;
 }
 
-/* --- the panel's doors
- * --------------------------------------------------------- */
+/* --- the panel's doors ------------------------------------------------- */
 
 static enum rc may_take(const struct run *r, enum handoff_kind kind)
 {
@@ -264,8 +263,7 @@ enum rc store_run_reply(struct store *st, struct store_call *call,
     return say(st, call, run_id, HANDOFF_REPLY, body, m, h);
 }
 
-/* --- moving
- * --------------------------------------------------------------------- */
+/* --- moving ------------------------------------------------------------ */
 
 enum rc store_handoff_plan(struct store *st, int64_t run_id, int64_t request_id)
 {

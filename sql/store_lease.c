@@ -141,8 +141,7 @@ enum rc store_lease_take(struct store *st)
     return rc;
 }
 
-/* --- the model endpoint
- * ------------------------------------------------------------ */
+/* --- the model endpoint ------------------------------------------------ */
 
 enum rc store_endpoint_get(struct store *st, enum endpoint_state *out)
 {

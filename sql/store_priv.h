@@ -29,8 +29,7 @@ enum rc store_read_ids(struct dbq *, struct arena *, int64_t **ids,
 
 enum rc store_as_of(struct store *, int64_t *seq) RC_MUST_CHECK;
 
-/* --- the feed
- * ------------------------------------------------------------------ */
+/* --- the feed ---------------------------------------------------------- */
 
 struct change_new {
     enum change_kind kind;
@@ -47,8 +46,7 @@ enum rc store_change_of_run(struct store *, const struct run *,
 enum rc store_change_conversation(struct store *, int64_t account_id,
                                   int64_t conversation_id) RC_MUST_CHECK;
 
-/* --- idempotency (R02)
- * ------------------------------------------------------------ */
+/* --- idempotency (R02) ------------------------------------------------- */
 
 struct key_refs {
     int64_t conversation_id;
@@ -64,8 +62,7 @@ enum rc store_key_bind(struct store *, const struct store_call *,
                        int64_t account_id,
                        const struct key_refs *) RC_MUST_CHECK;
 
-/* --- pieces used by several doors
- * -------------------------------------------------- */
+/* --- pieces used by several doors -------------------------------------- */
 
 /* Save a message; the conversation is touched and takes its title from it. */
 enum rc store_message_add(struct store *, int64_t account_id,

@@ -107,8 +107,7 @@ enum rc store_run_get(struct store *st, int64_t account_id, int64_t id,
     return rc;
 }
 
-/* --- lists: ids first, then each Run
- * ------------------------------------------- */
+/* --- lists: ids first, then each Run ----------------------------------- */
 
 static enum rc add_run(struct store *st, int64_t id, bool with_body,
                        struct arena *a, void **items, size_t *n)
@@ -222,8 +221,7 @@ enum rc store_run_active_ids(struct store *st, struct arena *a, int64_t **ids,
     return store_read_ids(db_use(st->db, STMT_RUN_ALL_ACTIVE), a, ids, n);
 }
 
-/* --- saving
- * ------------------------------------------------------------------------ */
+/* --- saving ------------------------------------------------------------ */
 
 static void bind_words(struct dbq *q, const struct run *r)
 {

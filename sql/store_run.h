@@ -89,8 +89,7 @@ enum rc store_run_continue(struct store *, struct store_call *, int64_t run_id,
                            const char *body, struct message *,
                            struct run *) RC_MUST_CHECK;
 
-/* --- reading
- * ------------------------------------------------------------------ */
+/* --- reading ----------------------------------------------------------- */
 
 /* account_id 0: of any account (the runtime). with_body: fill answer_body. */
 enum rc store_run_get(struct store *, int64_t account_id, int64_t id,

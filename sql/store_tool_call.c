@@ -136,8 +136,7 @@ enum rc store_tool_call_move(struct store *st, const struct run *run,
                : rc;
 }
 
-/* --- sources
- * --------------------------------------------------------------------- */
+/* --- sources ----------------------------------------------------------- */
 
 static void read_source(struct dbq *q, struct arena *a, struct source *s)
 {
@@ -246,8 +245,7 @@ enum rc store_source_add(struct store *st, const struct run *run,
     return rc;
 }
 
-/* --- notes
- * ------------------------------------------------------------------------ */
+/* --- notes ------------------------------------------------------------- */
 
 enum rc store_note_add(struct store *st, int64_t run_id, const char *body,
                        int64_t now_ms)
