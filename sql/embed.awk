@@ -206,7 +206,8 @@ function put_stmt_c(f,    i) {
     for (i = 1; i <= count; i++) {
         print "    [STMT_" name[i] "] = {" > f
         print "        .name = \"" name[i] "\"," > f
-        print "        .write = " (mode[i] == "write" ? "true" : "false") "," > f
+        print "        .write = " \
+              (mode[i] == "write" ? "true" : "false") "," > f
         print "        .scan = " scan[i] "," > f
         print "        .library = " library[i] "," > f
         print "        .params = " params[i] + 0 "," > f
@@ -224,9 +225,11 @@ function put_schema_h(f) {
     print "#ifndef ASIDE_GEN_SCHEMA_H\n#define ASIDE_GEN_SCHEMA_H\n" > f
     print "#include <stddef.h>\n\n#include \"sql/db.h\"\n" > f
     print "#define SCHEMA_MAIN_COUNT    ((size_t)" migrations["MAIN"] ")" > f
-    print "#define SCHEMA_LIBRARY_COUNT ((size_t)" migrations["LIBRARY"] ")\n" > f
+    print "#define SCHEMA_LIBRARY_COUNT ((size_t)" \
+          migrations["LIBRARY"] ")\n" > f
     print "/* One empty entry follows the last. */" > f
-    print "extern const struct db_migration SCHEMA_MAIN[SCHEMA_MAIN_COUNT + 1];" > f
+    print "extern const struct db_migration" > f
+    print "    SCHEMA_MAIN[SCHEMA_MAIN_COUNT + 1];" > f
     print "extern const struct db_migration" > f
     print "    SCHEMA_LIBRARY[SCHEMA_LIBRARY_COUNT + 1];\n\n#endif" > f
     close(f)

@@ -34,10 +34,10 @@ struct conf {
     const char *model_url; /* model.url: up to and without /chat/completions */
     const char *model_key; /* model.key: sent as bearer token if not empty */
     const char *model_name;
-    int64_t model_max_concurrent;     /* requests at once. 4 */
-    int64_t model_context_tokens;     /* 32768 */
-    int64_t model_max_output_tokens;  /* 4096 */
-    int64_t model_connect_timeout_ms; /* 10000 */
+    int64_t model_max_concurrent;        /* requests at once. 4 */
+    int64_t model_context_tokens;        /* 32768 */
+    int64_t model_max_output_tokens;     /* 4096 */
+    int64_t model_connect_timeout_ms;    /* 10000 */
     int64_t model_first_byte_timeout_ms; /* 60000 */
     int64_t model_silence_timeout_ms;    /* 60000, between two bytes */
     int64_t model_total_timeout_ms;      /* 600000, one whole request */
@@ -52,7 +52,7 @@ struct conf {
 
     int64_t busy_timeout_ms;  /* db.busy_timeout_ms: bounded lock wait. 2000 */
     int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
-    int64_t poll_max_parked;  /* poll.max_parked: held polls a responder. 8000 */
+    int64_t poll_max_parked;  /* poll.max_parked: of one responder. 8000 */
 
     int64_t offline_words_per_second; /* pace of the offline model. 40 */
 };

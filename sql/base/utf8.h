@@ -18,8 +18,9 @@ size_t utf8_complete_len(const char *s, size_t len);
 size_t utf8_clip(const char *s, size_t len, size_t max_bytes);
 
 /* Copy s[0..len) to out, replacing every ill-formed sequence and NUL byte by
- * U+FFFD. out must hold 3 * len + 1 bytes; the result is NUL-terminated. Returns
- * its length. For text from providers and documents, which may be anything. */
+ * U+FFFD. out must hold 3 * len + 1 bytes; the result is NUL-terminated.
+ * Returns its length. For text from providers and documents, which may be
+ * anything. */
 size_t utf8_repair(const char *s, size_t len, char *out);
 
 #endif
