@@ -100,6 +100,7 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define db_close            own_db_close
 #define db_tx               own_db_tx
 #define db_begin_read       own_db_begin_read
+#define db_set_busy         own_db_set_busy
 #define db_end_read         own_db_end_read
 #define db_begin            own_db_begin
 #define db_commit           own_db_commit
