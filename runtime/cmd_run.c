@@ -147,8 +147,10 @@ static enum rc model_choose(const struct run *r)
         return RC_OK;
     }
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/offline/v1", r->port);
+    /* It reads any length of prompt; a limit of the person's own stays. */
     if (setenv("ASIDE_MODEL_URL", url, 1) != 0 ||
-        setenv("ASIDE_MODEL_NAME", OFFLINE_NAME, 1) != 0) {
+        setenv("ASIDE_MODEL_NAME", OFFLINE_NAME, 1) != 0 ||
+        setenv("ASIDE_MODEL_CONTEXT_TOKENS", "1000000", 0) != 0) {
         return RC_NOMEM;
     }
     return RC_OK;

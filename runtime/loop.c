@@ -121,7 +121,8 @@ static enum rc step_one(struct store *st, void *arg)
     live_clear_effects(one->live);
     rc = one->fn(&s);
     one->wake_ms = s.wake_ms;
-    if (rc == RC_OK && s.run.id != 0) {
+    /* Time that no row has taken is counted by a later step. */
+    if (rc == RC_OK && (s.counted || s.run.state != RUN_RUNNING)) {
         one->live->clock_ms = s.boot_ms;
     }
     return rc;

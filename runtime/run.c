@@ -91,6 +91,13 @@ static enum run_phase phase_of(enum request_purpose p)
     return PHASE_CLOSEOUT;
 }
 
+static enum rc save(struct step *s)
+{
+    s->save = false;
+    s->counted = true;
+    return store_run_save(s->rt->store, &s->run);
+}
+
 enum rc run_end(struct step *s, enum run_state state, enum run_reason reason,
                 const char *progress)
 {
@@ -103,8 +110,7 @@ enum rc run_end(struct step *s, enum run_state state, enum run_reason reason,
 
     /* What this step changed is written first: an ended row takes nothing. */
     if (s->save) {
-        rc = store_run_save(s->rt->store, &s->run);
-        s->save = false;
+        rc = save(s);
     }
     if (rc == RC_OK) {
         rc = store_run_end(s->rt->store, &s->run, &end);
@@ -917,11 +923,7 @@ static void set_timer(struct step *s)
 
 static enum rc save_if_changed(struct step *s)
 {
-    if (!s->save || ended(s)) {
-        return RC_OK;
-    }
-    s->save = false;
-    return store_run_save(s->rt->store, &s->run);
+    return s->save && !ended(s) ? save(s) : RC_OK;
 }
 
 enum rc run_step(struct step *s)

@@ -154,6 +154,7 @@ struct step {
     int64_t boot_ms;
     int64_t wake_ms;    /* boot time of the next step without a fact; 0: none */
     bool save;          /* run was changed and must be written */
+    bool counted;       /* active_ms up to now was written */
     const char *notice; /* said to the model in the next request, or NULL */
 };
 
