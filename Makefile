@@ -179,7 +179,7 @@ run: deps ## build and start everything: http://localhost:8080/
 # The unit tests and the programs under test are built with the sanitizers;
 # the page and the tests of the supervisor use the release build.
 SANITIZE := SAN=address,undefined
-NODE_TEST := node --test --test-reporter=spec --test-concurrency=2
+NODE_TEST := timeout -k 20 1200 node --test --test-reporter=spec --test-concurrency=2
 
 .PHONY: test test-build check e2e bench
 test-build:
@@ -214,19 +214,19 @@ lint: deps-lint ## formatting, static analysis, layers, words, types
 	   lint-types lint-cppcheck lint-tidy
 	@echo 'lint: nothing to complain about'
 lint-format:
-	clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
+	@clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
 lint-layers:
-	awk -f tests/lint/layers.awk $(C_FILES) $(H_FILES)
+	@awk -f tests/lint/layers.awk $(C_FILES) $(H_FILES)
 lint-words:
-	git ls-files -z | xargs -0 awk -f tests/lint/words.awk
+	@git ls-files -z | xargs -0 awk -f tests/lint/words.awk
 lint-types:
 	@if test -f package.json; then npm run --silent types; fi
 lint-cppcheck: $(GEN)/stmt.h $(GEN)/run_conf.h
-	cppcheck --quiet --std=c11 --enable=warning,performance,portability \
+	@cppcheck --quiet --std=c11 --enable=warning,performance,portability \
 	   --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
-	   -j $(CPUS) -D_GNU_SOURCE -I. -I$(BUILD) $(C_FILES)
+	   --suppress=funcArgOrderDifferent -j $(CPUS) -D_GNU_SOURCE -I. -I$(BUILD) $(C_FILES)
 lint-tidy: $(GEN)/stmt.h $(GEN)/run_conf.h
-	printf '%s\n' $(C_FILES) | xargs -P $(CPUS) -n 3 sh -c \
+	@printf '%s\n' $(C_FILES) | xargs -P $(CPUS) -n 3 sh -c \
 	   'clang-tidy --quiet "$$@" -- -std=c11 $(CPPF) 2> /dev/null' tidy
 format: ## lay out all C files
 	clang-format -i $(C_FILES) $(H_FILES)

@@ -53,11 +53,11 @@ static enum rc number_parse(const char *what, const char *text, long most,
                             int *out)
 {
     char *end;
-    long n = strtol(text, &end, 10);
+    long n = text != NULL ? strtol(text, &end, 10) : 0;
 
-    if (*text == '\0' || *end != '\0' || n < 1 || n > most) {
+    if (text == NULL || *text == '\0' || *end != '\0' || n < 1 || n > most) {
         log_error(NULL, "%s \"%s\": expected a number from 1 to %ld", what,
-                  text, most);
+                  text != NULL ? text : "", most);
         return RC_INVALID;
     }
     *out = (int)n;

@@ -7,7 +7,8 @@
 
 typedef Suite *suite_fn(void);
 
-/* clang-format off: one to a line, so that additions merge. */
+/* One to a line, so that additions merge. */
+/* clang-format off */
 static suite_fn *const SUITES[] = {
     arena_suite,
     buf_suite,
@@ -24,6 +25,7 @@ static suite_fn *const SUITES[] = {
     log_suite,
     model_chat_suite,
     model_suite,
+    nginx_conf_suite,
     offline_suite,
     passages_suite,
     stmt_suite,

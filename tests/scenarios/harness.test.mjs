@@ -2,14 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { PATH_WITH_SBIN, ROOT, eventually, startAside } from '../support/harness.mjs';
+import { PATH_WITH_SBIN, ROOT, eventually, freePort, startAside } from '../support/harness.mjs';
 import { request } from '../support/http.mjs';
+import { Program } from '../support/process.mjs';
 
 const BOUND = { timeout: 60000 };
 const FAKE = path.join(ROOT, 'tests/support/fake-responder.mjs');
@@ -145,4 +146,35 @@ test('everything may live below a prefix', BOUND, async (t) => {
   assert.equal(root.headers.location, '/aside/');
   const outside = await request(aside.port, 'GET', '/api/v1/echo');
   assert.equal(outside.status, 404);
+});
+
+test('the snippet for an existing server works in a sub-folder', BOUND, async (t) => {
+  const aside = await startFake(t, { responders: 1 });
+  const snippet = (await readFile(path.join(ROOT, 'nginx/snippet.conf'), 'utf8'))
+    .replaceAll('/run/aside/responder.sock', path.join(aside.dir, 'responder-1.sock'))
+    .replaceAll('/usr/local/lib/aside/static', aside.staticDir);
+  const [, http, server] = snippet.split(/^# --- in the .* block -+$/m);
+  const port = await freePort();
+  const user = process.getuid() === 0 ? 'user root root;' : '';
+  const temporary = ['client_body', 'fastcgi', 'proxy', 'scgi', 'uwsgi']
+    .map((name) => `${name}_temp_path ${aside.dir}/other-${name};`).join('\n');
+  const file = path.join(aside.dir, 'other.conf');
+  await writeFile(file, `daemon off; ${user}
+    pid ${aside.dir}/other.pid; error_log stderr;
+    events {}
+    http { access_log off; types { text/html html; } ${temporary}
+      ${http}
+      server { listen 127.0.0.1:${port}; ${server} } }\n`);
+  const nginx = new Program('other nginx', ['nginx', '-e', 'stderr', '-p', aside.dir, '-c', file],
+    { env: { ...process.env, PATH: PATH_WITH_SBIN }, orphanSignal: 'TERM' });
+  t.after(() => nginx.stop());
+  const page = await eventually(() => request(port, 'GET', '/aside/'));
+  assert.equal(page.text, '<!doctype html>a page\n');
+  const { json } = await request(port, 'GET', '/aside/api/v1/echo?x=1');
+  assert.equal(json.params.REQUEST_URI, '/aside/api/v1/echo?x=1');
+  assertProblem(await request(port, 'POST', '/aside/api/v1/echo', {
+    headers: { 'content-type': 'application/json' }, body: Buffer.alloc(300 * 1024, 'x'),
+  }), 413, 'body_too_large');
+  await aside.kill('responder-1');
+  assertProblem(await request(port, 'GET', '/aside/api/v1/health'), 502, 'unavailable');
 });

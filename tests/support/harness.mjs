@@ -147,7 +147,7 @@ class Aside {
     this.port = await freePort();
     const offline = options.model === 'offline';
     const url = offline
-      ? `http://127.0.0.1:${this.port}${this.prefix}/offline/v1`
+      ? `http://127.0.0.1:${this.port}/offline/v1`
       : options.model?.url ?? 'http://127.0.0.1:9/v1';
     this.env = environment(
       options, { data: this.dataDir, library: this.libraryDir }, url);

@@ -219,6 +219,9 @@ export class ScriptedModel {
   constructor() {
     /** Every request: {n, purpose, body, raw, headers, path, at, aborted, reply} */
     this.requests = [];
+    /** Whether it is there at all is asked without POST: {method, path, at}. */
+    this.probes = [];
+    this.probeReply = { status: 200, body: { object: 'list', data: [] } };
     this.holds = [];
     this.once = [];
     this.always = [];
@@ -261,6 +264,12 @@ export class ScriptedModel {
       chunks.push(chunk);
     }
     const raw = Buffer.concat(chunks);
+    if (req.method !== 'POST') {
+      this.probes.push({ method: req.method, path: req.url, at });
+      const { status, body } = this.probeReply;
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      return;
+    }
     const record = {
       n: this.requests.length + 1, raw, headers: req.headers, path: req.url, at,
       aborted: false, body: null, purpose: 'answer',
