@@ -29,8 +29,7 @@
 
 void run_hit_limit(struct step *s, enum run_reason reason)
 {
-    if (s->run.limit_reason == REASON_NONE ||
-        s->run.limit_reason == REASON_PROVIDER_QUOTA) {
+    if (s->run.limit_reason == REASON_NONE) {
         s->run.limit_reason = reason;
         s->save = true;
     }
@@ -525,17 +524,23 @@ static enum request_purpose next_research(struct step *s,
     int64_t input = last != NULL ? last->input_estimate : 0;
     int64_t cost = input + c->model_max_output_tokens;
 
+    enum run_reason hit = REASON_NONE;
+
     if (time_left_ms(s, false) <= 0) {
-        run_hit_limit(s, REASON_DEADLINE);
+        hit = REASON_DEADLINE;
     } else if (r->requests.used >= r->requests.limit - 1) {
-        run_hit_limit(s, REASON_BUDGET_REQUESTS);
+        hit = REASON_BUDGET_REQUESTS;
     } else if (r->tokens.used + 2 * cost > r->tokens.limit) {
-        run_hit_limit(s, REASON_BUDGET_TOKENS);
-    } else if (input + c->model_max_output_tokens > c->model_context_tokens) {
-        run_hit_limit(s, REASON_LENGTH);
+        hit = REASON_BUDGET_TOKENS;
+    } else if (cost > c->model_context_tokens) {
+        hit = REASON_LENGTH;
     }
-    return r->limit_reason != REASON_NONE &&
-                   r->limit_reason != REASON_PROVIDER_QUOTA
+    if (hit != REASON_NONE) {
+        run_hit_limit(s, hit);
+    }
+    /* An exhausted quota is waited out: it alone ends nothing. */
+    return hit != REASON_NONE || (r->limit_reason != REASON_NONE &&
+                                  r->limit_reason != REASON_PROVIDER_QUOTA)
                ? PURPOSE_CLOSEOUT
                : PURPOSE_RESEARCH;
 }

@@ -150,6 +150,11 @@ const char *states_text(enum states_list list, int value)
     return w->word[value];
 }
 
+const char *states_text_or_null(enum states_list list, int value)
+{
+    return value < LISTS[list].n ? states_text(list, value) : NULL;
+}
+
 enum rc states_value(enum states_list list, const char *word, int *value)
 {
     const struct words *w = &LISTS[list];

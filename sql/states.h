@@ -169,6 +169,9 @@ enum states_list {
  * (reasons and causes). A value out of range is a bug and asserts. */
 const char *states_text(enum states_list, int value);
 
+/* The same, NULL also beyond the end of the list: to walk it. */
+const char *states_text_or_null(enum states_list, int value);
+
 /* The value of a word; RC_INVALID if the list has no such word. NULL stands
  * for "nothing" where the list has that. */
 enum rc states_value(enum states_list, const char *word,

@@ -29,7 +29,7 @@ static suite_fn *const SUITES[] = {
     offline_suite,
     passages_suite,
     stmt_suite,
-    store_suite,
+    prompt_suite, states_suite, store_suite,
     utf8_suite,
     NULL,
 };

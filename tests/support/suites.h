@@ -28,6 +28,8 @@ Suite *nginx_conf_suite(void);
 Suite *offline_suite(void);
 Suite *passages_suite(void);
 Suite *stmt_suite(void);
+Suite *prompt_suite(void);
+Suite *states_suite(void);
 Suite *store_suite(void);
 Suite *utf8_suite(void);
 
