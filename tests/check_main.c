@@ -10,6 +10,7 @@ typedef Suite *suite_fn(void);
 /* One to a line, so that additions merge. */
 /* clang-format off */
 static suite_fn *const SUITES[] = {
+    access_suite,
     arena_suite,
     buf_suite,
     conf_suite,
@@ -23,14 +24,21 @@ static suite_fn *const SUITES[] = {
     layers_suite,
     library_suite,
     log_suite,
-    model_chat_suite,
     model_suite,
+    model_chat_suite,
     nginx_conf_suite,
     offline_suite,
+    park_suite,
     passages_suite,
+    prompt_suite,
+    req_suite,
+    route_suite,
+    states_suite,
     stmt_suite,
-    prompt_suite, states_suite, store_suite,
+    store_suite,
+    target_suite,
     utf8_suite,
+    writer_suite,
     NULL,
 };
 /* clang-format on */

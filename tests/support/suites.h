@@ -9,6 +9,7 @@
  * assertion to abort are left out then. */
 bool suite_may_abort(void);
 
+Suite *access_suite(void);
 Suite *arena_suite(void);
 Suite *buf_suite(void);
 Suite *conf_suite(void);
@@ -22,15 +23,20 @@ Suite *json_suite(void);
 Suite *layers_suite(void);
 Suite *library_suite(void);
 Suite *log_suite(void);
-Suite *model_chat_suite(void);
 Suite *model_suite(void);
+Suite *model_chat_suite(void);
 Suite *nginx_conf_suite(void);
 Suite *offline_suite(void);
+Suite *park_suite(void);
 Suite *passages_suite(void);
-Suite *stmt_suite(void);
 Suite *prompt_suite(void);
+Suite *req_suite(void);
+Suite *route_suite(void);
 Suite *states_suite(void);
+Suite *stmt_suite(void);
 Suite *store_suite(void);
+Suite *target_suite(void);
 Suite *utf8_suite(void);
+Suite *writer_suite(void);
 
 #endif
