@@ -314,6 +314,7 @@ START_TEST(a_commit_between_reading_and_parking_is_not_missed)
      * waker has looked past its cursor. */
     (void)commit("bob");
     (void)assert_told(other, 1);
+    await_parked(0);
     other = start_poll("bob", seq + 1, 30);
     await_parked(1);
     race.generation = park_generation(app.park);

@@ -26,6 +26,8 @@ static const char *path;
 static struct req_listener *listener;
 static struct serve *serve;
 static _Atomic(struct req *) parked;
+static struct req *kept[8];
+static atomic_int n_kept;
 static atomic_int stream_end; /* what the last wait of a stream returned */
 static atomic_int in_hand;
 static atomic_bool release_slow;
@@ -106,6 +108,13 @@ static enum serve_then handle(struct req *r, void *shared, void *context)
             return SERVE_FINISH;
         }
         atomic_store(&parked, r);
+        return SERVE_KEPT;
+    }
+    if (where != NULL && strcmp(where, "/keep") == 0) {
+        static atomic_int next;
+
+        kept[atomic_fetch_add(&next, 1)] = r;
+        (void)atomic_fetch_add(&n_kept, 1);
         return SERVE_KEPT;
     }
     if (where != NULL && strcmp(where, "/mute") == 0) {
@@ -359,29 +368,48 @@ START_TEST(a_handler_that_says_nothing_ends_the_request)
 }
 END_TEST
 
+static void await_kept(int n)
+{
+    for (int i = 0; i < 10000 && atomic_load(&n_kept) < n; i++) {
+        clock_nap_us(1000);
+    }
+    ck_assert_int_eq(atomic_load(&n_kept), n);
+}
+
+/* A thread that waits in accept(2) has its descriptor already, so each of the
+ * two may take one more connection; the third has to wait. */
 START_TEST(without_descriptors_it_waits_and_then_serves)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int lowest_free = dup(fd);
-    struct fcgi_peer_reply reply;
     struct rlimit before;
     struct rlimit none;
+    int lowest_free;
+    int fd[3];
 
+    for (int i = 0; i < 3; i++) {
+        fd[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    }
+    lowest_free = dup(fd[0]);
     (void)close(lowest_free);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
     none.rlim_cur = (rlim_t)lowest_free;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    ck_assert_int_eq(
-        connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    fcgi_peer_send(fd, &(struct fcgi_peer_ask){.uri = PREFIX "/x"});
-    ck_assert(!fcgi_peer_ready(fd, 300));
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(
+            connect(fd[i], (const struct sockaddr *)&address, sizeof(address)),
+            0);
+        fcgi_peer_send(fd[i], &(struct fcgi_peer_ask){.uri = PREFIX "/keep"});
+    }
+    clock_nap_us(300000);
+    ck_assert_int_lt(atomic_load(&n_kept), 3);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
-    fcgi_peer_finish(fd, &reply);
-    ck_assert_int_eq(reply.status, 200);
-    fcgi_peer_free(&reply);
+    await_kept(3);
+    for (int i = 0; i < 3; i++) {
+        req_finish(kept[i]);
+        (void)close(fd[i]);
+    }
 }
 END_TEST
 
