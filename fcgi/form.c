@@ -95,10 +95,11 @@ bool form_text_or_reply(const struct ask *ask, const struct form_text *rule,
         return invalid(ask, rule->name, "is empty");
     }
     if (strlen(text) > rule->max_bytes) {
-        return refuse(
-            ask, rule->too_large_is_413 ? REPLY_TOO_LARGE : REPLY_INVALID_FIELD,
-            arena_printf(ask->arena, "%s is longer than %zu bytes.", rule->name,
-                         rule->max_bytes));
+        return refuse(ask,
+                      rule->too_large_is_413 ? REPLY_MESSAGE_TOO_LARGE
+                                             : REPLY_INVALID_FIELD,
+                      arena_printf(ask->arena, "%s is longer than %zu bytes.",
+                                   rule->name, rule->max_bytes));
     }
     if (rule->one_line && !is_one_line(text)) {
         return invalid(ask, rule->name, "holds control characters");

@@ -257,8 +257,7 @@ enum serve_then h_run_continue(struct ask *ask)
     }
     rc = writer_do(ask->app->writer, go_on, &c, feed);
     if (rc != RC_OK) {
-        /* The only other state it can be in: not ended. */
-        return call_reply_rc(ask, &c.call, rc, REPLY_RUN_ACTIVE);
+        return call_reply_rc(ask, &c.call, rc, REPLY_CONFLICT);
     }
     return reply_run(ask, &c, feed);
 }

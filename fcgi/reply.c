@@ -38,7 +38,10 @@ static const struct {
     [REPLY_NOT_ELIGIBLE] = {409, "not_eligible",
                             "That cannot be done to this Run"},
     [REPLY_CONFLICT] = {409, "conflict", "It is in another state by now"},
-    [REPLY_TOO_LARGE] = {413, "too_large", "Too large"},
+    [REPLY_BODY_TOO_LARGE] = {413, "body_too_large",
+                              "The body is larger than is accepted here"},
+    [REPLY_MESSAGE_TOO_LARGE] = {413, "message_too_large",
+                                 "The message is too long"},
     [REPLY_MEDIA_TYPE] = {415, "media_type",
                           "The body must be application/json"},
     [REPLY_INVALID_FIELD] = {422, "invalid_field", "A field is not valid"},
@@ -71,13 +74,12 @@ enum reply_code reply_code_of(enum rc rc)
         return REPLY_BUSY;
     case RC_INVALID:
         return REPLY_INVALID_FIELD;
-    case RC_TOO_LARGE:
-        return REPLY_TOO_LARGE;
     case RC_KEY_REUSED:
         return REPLY_KEY_REUSED;
     case RC_NOT_ELIGIBLE:
         return REPLY_NOT_ELIGIBLE;
-    case RC_FULL: /* of which class, only the call knows */
+    case RC_FULL:      /* of which class, only the call knows */
+    case RC_TOO_LARGE: /* a limit of ours, not of what was sent */
     case RC_NEWER:
     case RC_FENCED:
     case RC_NOMEM:

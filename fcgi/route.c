@@ -220,6 +220,10 @@ static bool admit_or_reply(struct ask *ask, const struct route *route)
         (void)reply_problem(ask->req, REPLY_MALFORMED_BODY, NULL);
         return false;
     }
+    if (rc == RC_TOO_LARGE) {
+        (void)reply_problem(ask->req, REPLY_BODY_TOO_LARGE, NULL);
+        return false;
+    }
     if (rc != RC_OK) {
         (void)reply_rc(ask->req, rc);
         return false;
@@ -277,6 +281,8 @@ enum serve_then route_handle(struct req *r, void *app, void *store)
     json_free(ask.body);
     if (then == SERVE_FINISH) {
         log_outcome(r, route, ask.id);
+    } else {
+        log_debug(NULL, "%s: parked", route->pattern);
     }
     return then;
 }
