@@ -259,6 +259,7 @@ static enum rc make_reply(struct park *p, const struct waiter *w,
     struct made *m = &p->made;
     enum rc rc;
 
+    assert(w->group != NULL);
     if (m->group == w->group && m->cursor == w->cursor &&
         m->even_if_none == even_if_none) {
         return m->rc;

@@ -262,7 +262,7 @@ static bool prepare_connection(int fd)
 {
     struct timeval receive = {.tv_sec = REQ_RECEIVE_MS / 1000};
     struct timeval send = {.tv_sec = REQ_SEND_MS / 1000};
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = {0};
     socklen_t len = sizeof(peer);
     int yes = 1;
 

@@ -34,7 +34,7 @@ enum rc writer_start(const struct writer_options *,
  * commit. feed (may be NULL) is the feed's id as of that commit. arg must be
  * repeatable as for store_tx, and belongs to the writer meanwhile. Any
  * thread. Blocks for the lock (busy_ms) and one batch. */
-enum rc writer_do(struct writer *, store_fn *, void *arg,
+enum rc writer_do(struct writer *, store_fn *fn, void *arg,
                   char feed[STORE_FEED_BYTES]) RC_MUST_CHECK;
 
 /* Finish what was handed over, then end. No call may come after this. NULL is
