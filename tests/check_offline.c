@@ -593,13 +593,15 @@ START_TEST(test_inspection_is_reported)
     talk_say(&t, "user", "[facts of this moment]\n" FULL RUN_A);
     talk_say(&t, "user", "How far is it?");
     talk_call(&t, "c1", "inspect_research", "{\"run\":\"run_1\"}",
-              "{\"run\":{\"id\":\"run_1\",\"phase\":\"researching\",\"budget\":"
-              "{\"requests\":{\"used\":7,\"limit\":24}},\"sources\":12}}");
+              "{\"run\":\"run_1\",\"state\":\"running\",\"reason\":null,"
+              "\"phase\":\"researching\",\"requests\":{\"used\":7,"
+              "\"limit\":24},\"sources\":[\"A [9]\",\"B\"],"
+              "\"sources_so_far\":12}");
     talk_send(&t);
     ck_assert_ptr_nonnull(strstr(t.plan.text, "WAL mode and concurrency"));
     ck_assert_ptr_nonnull(strstr(t.plan.text, "phase: researching"));
-    ck_assert_ptr_nonnull(strstr(t.plan.text, "budget requests used: 7"));
-    ck_assert_ptr_nonnull(strstr(t.plan.text, "sources: 12"));
+    ck_assert_ptr_nonnull(strstr(t.plan.text, "requests: 7 of 24"));
+    ck_assert_ptr_nonnull(strstr(t.plan.text, "sources so far: 12"));
     talk_end(&t);
 }
 END_TEST
@@ -858,6 +860,38 @@ START_TEST(test_empty_request_asks_once)
     talk_send(&t);
     ck_assert_ptr_nonnull(find_call(&t.plan, QUERY));
     ck_assert_ptr_nonnull(strstr(t.plan.calls[0].arguments, "checkpoint"));
+    talk_end(&t);
+}
+END_TEST
+
+/* A continuation without words goes on from the earlier title, and words that
+ * name nothing are covered as the request is. */
+START_TEST(test_continuation_takes_the_earlier_title)
+{
+    struct talk t;
+    cJSON *report;
+    char *query;
+
+    talk_begin(&t);
+    talk_say(&t, "user", "[facts of this moment]\ndate: 2026-03-01");
+    talk_say(&t, "user",
+             "[earlier report of run_4]\nWAL checkpoints\nText "
+             "about bananas. [77]");
+    talk_say(&t, "user",
+             "[requirement request]\nGo on with the earlier "
+             "research where it was left.");
+    talk_say(&t, "user", "[adjustment msg_9]\ncontinue the research");
+    talk_offer(&t, RESEARCH);
+    talk_send(&t);
+    query = argument(&t.plan, QUERY, "query");
+    ck_assert_str_eq(query, "WAL checkpoints");
+    free(query);
+    research_run(&t);
+    report = delivered(&t.plan);
+    ck_assert_str_eq(status_of(report, "request"), "covered");
+    ck_assert_str_eq(status_of(report, "msg_9"), "covered");
+    ck_assert_ptr_null(strstr(json_str(report, "report", ""), "bananas"));
+    json_free(report);
     talk_end(&t);
 }
 END_TEST
@@ -1418,6 +1452,7 @@ Suite *offline_suite(void)
     add(says, test_closeout_delivers_at_once);
     add(says, test_limits_and_errors_end_in_a_report);
     add(says, test_empty_request_asks_once);
+    add(says, test_continuation_takes_the_earlier_title);
     add(says, test_notes_outlive_passages);
     tcase_set_timeout(bytes, TIMEOUT_S);
     add(bytes, test_stream_carries_text);

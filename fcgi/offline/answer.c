@@ -18,6 +18,36 @@
 #define RELEVANT    0.5
 #define SHORT_QUERY 4.0 /* below this weight more than half must be there */
 
+static bool one_of(const char *text, const struct word *w,
+                   const char *const *list)
+{
+    for (; *list != NULL; list++) {
+        if (words_is(text, w, *list)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "And durability?", "What about readers?": no question of its own. */
+static bool is_elliptic(const char *text, const struct words *w)
+{
+    static const char *const asks[] = {
+        "what", "how",  "why", "when", "where", "which", "who",  "is",
+        "are",  "does", "do",  "can",  "could", "did",   "will", NULL,
+    };
+
+    if (w->n < 2) {
+        return false;
+    }
+    if (words_is(text, &w->v[0], "and")) {
+        return !one_of(text, &w->v[1], asks);
+    }
+    return words_is(text, &w->v[1], "about") &&
+           (words_is(text, &w->v[0], "what") ||
+            words_is(text, &w->v[0], "how"));
+}
+
 enum rc answer_leans(struct arena *a, const char *question, int *out)
 {
     static const char *const pronouns[] = {
@@ -34,12 +64,9 @@ enum rc answer_leans(struct arena *a, const char *question, int *out)
     }
     for (size_t i = 0; i < w.n; i++) {
         full += w.v[i].weight == WORD_FULL ? 1 : 0;
-        for (size_t k = 0; pronouns[k] != NULL; k++) {
-            pronoun = pronoun || words_is(question, &w.v[i], pronouns[k]);
-        }
+        pronoun = pronoun || one_of(question, &w.v[i], pronouns);
     }
-    *out = full == 0 || (pronoun && full <= 2) ||
-           (full <= 1 && w.n > 0 && words_is(question, &w.v[0], "and"));
+    *out = full == 0 || (full <= 2 && (pronoun || is_elliptic(question, &w)));
     return RC_OK;
 }
 
@@ -145,12 +172,14 @@ static const char *search_failure(const struct scene *s)
 }
 
 static enum rc put_nothing(struct arena *a, const struct scene *s,
-                           const char *question, struct buf *out)
+                           const char *question, const char *context,
+                           struct buf *out)
 {
     const char *failure = search_failure(s);
-    const char *terms = topic_terms(a, question, strlen(question));
+    const char *all = arena_printf(a, "%s %s", question, context), *terms;
     struct buf safe, pages;
 
+    terms = all == NULL ? NULL : topic_terms(a, all, strlen(all));
     if (terms == NULL) {
         return RC_NOMEM;
     }
@@ -237,7 +266,7 @@ enum rc answer_put(struct arena *a, const struct scene *s, const char *question,
         n = extract_pick(c, &o, picks);
     }
     if (n == 0) {
-        return put_nothing(a, s, question, out);
+        return put_nothing(a, s, question, context, out);
     }
     put_picks(s, picks, n, out);
     put_unknown(s, c, &q, out);

@@ -114,6 +114,17 @@ static enum rc open_members(struct chat *c, struct chat_flaw *f)
     return RC_OK;
 }
 
+static const char *const FLAWS[JSON_FLAW__MAX] = {
+    [JSON_FLAW_NONE] = "the body could not be read",
+    [JSON_FLAW_EMPTY] = "the body is empty",
+    [JSON_FLAW_UTF8] = "the body is not valid UTF-8",
+    [JSON_FLAW_NUL] = "the body holds a NUL character",
+    [JSON_FLAW_SYNTAX] = "the body is not JSON",
+    [JSON_FLAW_DEPTH] = "the body is nested too deeply",
+    [JSON_FLAW_DUPLICATE] = "an object of the body names a member twice",
+    [JSON_FLAW_SURROGATE] = "the body holds half a character",
+};
+
 enum rc chat_parse(const char *body, size_t len, struct chat *out,
                    struct chat_flaw *flaw)
 {
@@ -127,7 +138,7 @@ enum rc chat_parse(const char *body, size_t len, struct chat *out,
     }
     rc = json_parse(body, len, &c.root, &why);
     if (rc != RC_OK) {
-        return rc == RC_INVALID ? flawed(flaw, json_flaw_text(why), NULL) : rc;
+        return rc == RC_INVALID ? flawed(flaw, FLAWS[why], NULL) : rc;
     }
     rc = open_members(&c, flaw);
     if (rc != RC_OK) {

@@ -15,6 +15,8 @@
 #define MAX_QUESTIONS  3
 #define SEARCH_LIMIT   8
 #define MAX_FACT_LINES 24
+#define LIST_SHOWN     4
+#define NAME_BYTES     60
 #define QUERY_BYTES    2000
 #define CONTEXT_BYTES  400
 #define LINE_BYTES     200
@@ -571,45 +573,90 @@ static bool is_operation(const char *name)
     return false;
 }
 
+static void put_value(struct buf *out, const cJSON *v)
+{
+    if (cJSON_IsString(v)) {
+        quote_plain(out, v->valuestring, strlen(v->valuestring), LINE_BYTES);
+    } else if (cJSON_IsNumber(v)) {
+        buf_printf(out, "%.15g", v->valuedouble);
+    } else if (cJSON_IsBool(v)) {
+        buf_puts(out, cJSON_IsTrue(v) ? "yes" : "no");
+    }
+}
+
+static bool says_something(const cJSON *v)
+{
+    return cJSON_IsBool(v) || cJSON_IsNumber(v) ||
+           (cJSON_IsString(v) && v->valuestring[0] != '\0') ||
+           ((cJSON_IsArray(v) || cJSON_IsObject(v)) && v->child != NULL);
+}
+
+static const char *json_text(const cJSON *v)
+{
+    return cJSON_IsString(v) ? v->valuestring : "";
+}
+
+/* A list by its first members, a budget as "7 of 24", other objects by their
+ * members' names. */
+static void put_group(struct buf *out, const cJSON *group)
+{
+    const cJSON *used = json_get(group, "used"), *v;
+    int n = 0;
+
+    if (cJSON_IsNumber(used)) {
+        put_value(out, used);
+        buf_puts(out, " of ");
+        put_value(out, json_get(group, "limit"));
+        return;
+    }
+    cJSON_ArrayForEach(v, group)
+    {
+        if (cJSON_IsString(v) && v->prev != NULL && v != group->child &&
+            strcmp(v->valuestring, json_text(v->prev)) == 0) {
+            continue; /* one page gives many passages */
+        }
+        if (n == LIST_SHOWN) {
+            buf_puts(out, ", …");
+            return;
+        }
+        buf_puts(out, n++ > 0 ? ", " : "");
+        if (v->string != NULL) {
+            quote_plain(out, v->string, strlen(v->string), NAME_BYTES);
+            buf_putc(out, ' ');
+        }
+        put_value(out, v);
+    }
+}
+
 /* What a tool said of a Run, as a list: whatever members it has. */
-static void put_facts(struct buf *out, const cJSON *o, const char *prefix,
-                      int depth, int *lines)
+static void put_facts(struct buf *out, const cJSON *o)
 {
     const cJSON *v;
+    int lines = 0;
 
     cJSON_ArrayForEach(v, o)
     {
-        char name[160];
-        const char *key = v->string == NULL ? "" : v->string;
+        size_t at;
 
-        snprintf(name, sizeof(name), "%.*s%s%.*s", words_clip(prefix, 60),
-                 prefix, prefix[0] != '\0' && key[0] != '\0' ? " " : "",
-                 words_clip(key, 60), key);
-        if (*lines >= MAX_FACT_LINES) {
-            return;
-        }
-        if (cJSON_IsObject(v) || cJSON_IsArray(v)) {
-            if (depth < 3) {
-                put_facts(out, v, name, depth + 1, lines);
-            }
-            continue;
-        }
-        if (cJSON_IsNull(v) ||
-            (cJSON_IsString(v) && v->valuestring[0] == '\0')) {
+        if (v->string == NULL || !says_something(v) ||
+            strcmp(v->string, "run") == 0 || strcmp(v->string, "title") == 0 ||
+            lines++ == MAX_FACT_LINES) {
             continue;
         }
         buf_puts(out, "\n- ");
-        quote_plain(out, name, strlen(name), LINE_BYTES);
-        buf_puts(out, ": ");
-        if (cJSON_IsString(v)) {
-            quote_plain(out, v->valuestring, strlen(v->valuestring),
-                        LINE_BYTES);
-        } else if (cJSON_IsNumber(v)) {
-            buf_printf(out, "%.15g", v->valuedouble);
-        } else {
-            buf_puts(out, cJSON_IsTrue(v) ? "yes" : "no");
+        at = out->len;
+        quote_plain(out, v->string, strlen(v->string), NAME_BYTES);
+        for (; at < out->len; at++) {
+            if (out->data[at] == '_') {
+                out->data[at] = ' ';
+            }
         }
-        (*lines)++;
+        buf_puts(out, ": ");
+        if (cJSON_IsArray(v) || cJSON_IsObject(v)) {
+            put_group(out, v);
+        } else {
+            put_value(out, v);
+        }
     }
 }
 
@@ -627,13 +674,12 @@ static void report_inspection(struct entry *e, const struct scene_call *call)
 {
     const char *run = json_str(call->arguments, "run", "");
     const cJSON *facts = json_get(call->tree, "run");
-    int lines = 0;
 
     note(e, SAY_STATE_OF, title_of(e->scene, run), run, NULL);
     buf_putc(&e->notes, '\n');
     facts = cJSON_IsObject(facts) ? facts : call->tree;
     if (facts != NULL) {
-        put_facts(&e->notes, facts, "", 0, &lines);
+        put_facts(&e->notes, facts);
     } else {
         buf_putc(&e->notes, '\n');
         quote_plain(&e->notes, call->result, strlen(call->result), 1000);

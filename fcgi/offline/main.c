@@ -38,12 +38,12 @@ struct program {
     atomic_bool ending;
 };
 
-static void reply_json(struct req *r, int status, struct buf *body)
+/* headers: further header lines, or NULL. */
+static void reply_json(struct req *r, int status, const char *headers,
+                       struct buf *body)
 {
-    struct req_reply reply = {.status = status,
-                              .type = "application/json",
-                              .headers =
-                                  status == 405 ? "Allow: POST\r\n" : NULL};
+    struct req_reply reply = {
+        .status = status, .type = "application/json", .headers = headers};
 
     if (buf_rc(body) != RC_OK) {
         reply.status = 500;
@@ -56,7 +56,8 @@ static void reply_json(struct req *r, int status, struct buf *body)
     }
 }
 
-static void reply_error(struct req *r, int status, const struct wire_failure *f)
+static void reply_error(struct req *r, int status, const char *headers,
+                        const struct wire_failure *f)
 {
     struct buf body;
 
@@ -64,7 +65,7 @@ static void reply_error(struct req *r, int status, const struct wire_failure *f)
     if (wire_error(f, &body) != RC_OK) {
         log_error(NULL, "an error reply could not be written");
     }
-    reply_json(r, status, &body);
+    reply_json(r, status, headers, &body);
     buf_free(&body);
 }
 
@@ -74,7 +75,15 @@ static void reply_invalid(struct req *r, int status, const char *message,
     struct wire_failure f = {
         .message = message, .type = "invalid_request_error", .param = param};
 
-    reply_error(r, status, &f);
+    reply_error(r, status, NULL, &f);
+}
+
+static void reply_method(struct req *r, const char *allow)
+{
+    struct wire_failure f = {.message = "this method is not allowed here",
+                             .type = "invalid_request_error"};
+
+    reply_error(r, 405, allow, &f);
 }
 
 static void reply_failed(struct req *r, enum rc rc)
@@ -87,7 +96,7 @@ static void reply_failed(struct req *r, enum rc rc)
         .code = rc_name(rc)};
 
     log_error(NULL, "a request failed: %s", rc_name(rc));
-    reply_error(r, rc == RC_TOO_LARGE ? 400 : 500, &f);
+    reply_error(r, rc == RC_TOO_LARGE ? 400 : 500, NULL, &f);
 }
 
 /* Wait until the stream's words are due. RC_IO: the client left;
@@ -160,7 +169,7 @@ static void answer(struct req *r, const struct program *p, const struct chat *c)
         buf_init(&body, WIRE_REPLY_BYTES);
         rc = wire_reply(c, &plan, clock_unix_ms() / 1000, &body);
         if (rc == RC_OK) {
-            reply_json(r, 200, &body);
+            reply_json(r, 200, NULL, &body);
         } else {
             reply_failed(r, rc);
         }
@@ -178,7 +187,7 @@ static void complete(struct req *r, const struct program *p)
     enum rc rc;
 
     if (req_method(r) != REQ_POST) {
-        reply_invalid(r, 405, "use POST", NULL);
+        reply_method(r, "Allow: POST\r\n");
         return;
     }
     rc = req_body(r, CHAT_BODY_BYTES, &body, &len);
@@ -207,14 +216,14 @@ static void list_models(struct req *r)
     struct buf body;
 
     if (req_method(r) != REQ_GET && req_method(r) != REQ_HEAD) {
-        reply_invalid(r, 405, "use GET", NULL);
+        reply_method(r, "Allow: GET, HEAD\r\n");
         return;
     }
     buf_init(&body, 4096);
     if (wire_models(&body) != RC_OK) {
         log_error(NULL, "the list of models could not be written");
     }
-    reply_json(r, 200, &body);
+    reply_json(r, 200, NULL, &body);
     buf_free(&body);
 }
 

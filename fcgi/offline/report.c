@@ -20,9 +20,9 @@
 #define PROMOTE_FROM    3 /* a section this large gives to the summary */
 #define MAX_SUMMARY     5
 #define SECTION_SUMMARY 2
-#define NOTE_LINES      10
+#define NOTE_LINES      6
 #define CONTEXT_SCALE   0.25
-#define NAMED           0.3 /* of a side's words: more than a weak one */
+#define NAMED           0.6 /* of a side's words: one of two may mean something else */
 #define STRONG          0.6 /* of the aspect's words */
 #define TITLE_BYTES     160
 #define RELEVANT        0.5
@@ -354,6 +354,9 @@ static enum rc choose(struct making *m)
     }
     for (size_t i = 0; i < o->n_aims && rc == RC_OK; i++) {
         struct query q = {.n = 0};
+        if (o->aims[i].echo) {
+            continue;
+        }
         rc = add_words(m, o->aims[i].topic.text, 1, &q);
         if (rc == RC_OK) {
             m->relevance[i] = extract_relevance(&m->corpus, &q);
@@ -542,7 +545,7 @@ static enum rc put_gaps(struct making *m, struct buf *out)
     }
     for (size_t i = 0; i < m->order->n_aims && rc == RC_OK; i++) {
         buf_clear(&words);
-        rc = put_unknown(m, i, &words);
+        rc = m->order->aims[i].echo ? RC_OK : put_unknown(m, i, &words);
         if (words.len > 0) {
             put_gap(m, &gaps, SAY_NOT_MENTIONED, buf_str(&words), NULL);
         }
@@ -701,11 +704,13 @@ static void put_coverage(struct making *m, struct json_out *j)
     for (size_t i = 0; i < m->order->n_aims; i++) {
         struct buf missing, text;
         enum status status;
+        size_t of;
 
         buf_init(&missing, 2048);
         buf_init(&text, 4096);
-        status = judge(m, i, &missing);
-        put_note(m, i, status, &missing, &text);
+        of = m->order->aims[i].echo ? 0 : i;
+        status = judge(m, of, &missing);
+        put_note(m, of, status, &missing, &text);
         json_open_object(j);
         json_kstr(j, "id", m->order->aims[i].of->id);
         json_kstr(j, "status", names[status]);

@@ -3,6 +3,7 @@
 #ifndef ASIDE_OFFLINE_REPORT_H
 #define ASIDE_OFFLINE_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "fcgi/offline/scene.h"
@@ -17,6 +18,7 @@
 struct report_aim {
     const struct scene_requirement *of;
     struct topic topic;
+    bool echo; /* names nothing of its own: is covered as the request is */
 };
 
 struct report_order {

@@ -14,6 +14,7 @@
 #include "sql/base/buf.h"
 
 #define MAX_TURNS           20 /* with calls; then the report is due */
+#define SLOW_TURNS          6
 #define MAX_SEARCHES        16
 #define REQUEST_SEARCHES    6
 #define ADJUSTMENT_SEARCHES 3
@@ -22,6 +23,7 @@
 #define LEAST_SEARCHES      5 /* leads are followed up to this number */
 
 #define READS_A_TURN 2
+#define GO_ON        "request" /* id of a requirement that no message gave */
 #define TERM_BYTES   160
 /* A report must fit into the reply's token limit, escapes and coverage
  * included; a token is taken for four bytes. */
@@ -35,7 +37,8 @@ struct research {
     struct report_aim aims[SCENE_MAX_REQUIREMENTS];
     size_t n_aims;
     const char *assumed;
-    bool subject; /* the requirements name one */
+    bool subject;       /* the requirements name one */
+    const char *chosen; /* the first search of this reply, or NULL */
     struct buf prose;
     struct corpus corpus; /* of the passages found */
     struct query words;   /* of all requirements */
@@ -62,6 +65,14 @@ static void say_text(struct research *r, enum say what, const char *text)
     buf_free(&safe);
 }
 
+/* A page's title as it reads in a line of progress, which is no Markdown. */
+static void put_page(struct buf *b, const char *title)
+{
+    buf_puts(b, "“");
+    quote_plain(b, title, strlen(title), TERM_BYTES);
+    buf_puts(b, "”");
+}
+
 /* --- what is asked
  * -------------------------------------------------------------------- */
 
@@ -80,36 +91,49 @@ static const char *request_text(struct research *r,
     return text;
 }
 
+/* "Research that": the research it goes on from, or the message before, says
+ * what. */
+static enum rc assume(struct research *r, int *found)
+{
+    const char *text =
+        r->scene->earlier[0] != '\0' ? r->scene->earlier : r->scene->previous;
+    enum rc rc = topic_has_subject(r->a, text, strlen(text), found);
+
+    if (rc == RC_OK && *found) {
+        r->assumed = text;
+    }
+    return rc;
+}
+
 static enum rc read_aim(struct research *r, const struct scene_requirement *of)
 {
     struct report_aim *aim = &r->aims[r->n_aims];
-    const char *text =
-        of->kind == SCENE_REQUEST ? request_text(r, of) : of->text;
+    bool request = of->kind == SCENE_REQUEST;
+    const char *text = request ? request_text(r, of) : of->text;
     size_t len;
-    int subject = 0, before = 0;
+    int subject = 0;
     enum rc rc;
 
     if (text == NULL) {
         return RC_NOMEM;
     }
     len = strlen(text);
-    rc = topic_has_subject(r->a, text, len, &subject);
-    if (rc == RC_OK && !subject && of->kind == SCENE_REQUEST) {
-        /* "Research that": the message before says what. */
-        rc = topic_has_subject(r->a, r->scene->previous,
-                               strlen(r->scene->previous), &before);
-        if (before) {
-            r->assumed = r->scene->previous;
-            text = r->assumed;
-            len = strlen(text);
-        }
+    /* Aside's own words stand for a request without any. */
+    rc = strcmp(of->id, GO_ON) == 0 && r->scene->earlier[0] != '\0'
+             ? RC_OK
+             : topic_has_subject(r->a, text, len, &subject);
+    if (rc == RC_OK && !subject && request) {
+        rc = assume(r, &subject);
+        text = r->assumed[0] != '\0' ? r->assumed : text;
+        len = strlen(text);
     }
     if (rc != RC_OK) {
         return rc;
     }
-    r->subject = r->subject || subject || before;
+    r->subject = r->subject || subject;
     text = intent_substance(text, &len);
     aim->of = of;
+    aim->echo = !subject && r->n_aims > 0;
     r->n_aims++;
     return topic_read(r->a, text, len, &aim->topic);
 }
@@ -129,8 +153,13 @@ static enum rc read_aims(struct research *r)
 /* --- what was done
  * --------------------------------------------------------------------- */
 
-static bool searched(const struct scene *s, const char *query)
+static bool searched(const struct research *r, const char *query)
 {
+    const struct scene *s = r->scene;
+
+    if (r->chosen != NULL && strcasecmp(r->chosen, query) == 0) {
+        return true; /* in this very reply */
+    }
     for (size_t i = 0; i < s->n_calls; i++) {
         const char *made = json_str(s->calls[i].arguments, "query", NULL);
         if (made != NULL && strcasecmp(made, query) == 0 &&
@@ -204,7 +233,7 @@ static enum rc next_query(struct research *r, const struct report_aim *aim,
     *out = NULL;
     *fresh = true;
     for (size_t i = 0; rc == RC_OK && i < n && i < most; i++) {
-        if (searched(r->scene, queries[i])) {
+        if (searched(r, queries[i])) {
             *fresh = false;
         } else if (*out == NULL) {
             *out = queries[i];
@@ -236,7 +265,7 @@ static enum rc next_lead(struct research *r, const char **out)
             return RC_NOMEM;
         }
         if (terms[0] != '\0' && strcasecmp(terms, subject) != 0 &&
-            !searched(r->scene, query)) {
+            !searched(r, query)) {
             most = r->worth[i];
             *out = query;
         }
@@ -244,37 +273,56 @@ static enum rc next_lead(struct research *r, const char **out)
     return RC_OK;
 }
 
-static enum rc plan_next_search(struct research *r)
+/* The next search that the requirements ask for, or that a heading leads to;
+ * NULL if there is none. */
+static enum rc choose_query(struct research *r, const char **out)
 {
     const char *query = NULL;
     bool fresh;
+    enum rc rc = RC_OK;
 
-    if (!can(r, "library_search") ||
-        scene_count(r->scene, "library_search", false) >= MAX_SEARCHES) {
-        return RC_OK;
-    }
     /* The newest adjustment first, the request last. */
-    for (size_t i = r->n_aims; i-- > 0 && query == NULL;) {
-        enum rc rc = next_query(r, &r->aims[i], &query, &fresh);
-        if (rc != RC_OK) {
-            return rc;
+    for (size_t i = r->n_aims; rc == RC_OK && i-- > 0 && query == NULL;) {
+        if (r->aims[i].echo) {
+            continue;
         }
+        rc = next_query(r, &r->aims[i], &query, &fresh);
         if (query != NULL && fresh && r->aims[i].of->kind == SCENE_ADJUSTMENT) {
             say_text(r, SAY_NEW_ADJUSTMENT, r->aims[i].of->text);
         }
     }
-    if (query == NULL &&
+    if (rc == RC_OK && query == NULL &&
         scene_count(r->scene, "library_search", false) < LEAST_SEARCHES) {
-        enum rc rc = next_lead(r, &query);
-        if (rc != RC_OK) {
-            return rc;
+        rc = next_lead(r, &query);
+    }
+    if (rc == RC_OK) {
+        *out = query;
+    }
+    return rc;
+}
+
+/* One search a turn, so that each can be watched; two once many turns, each of
+ * which costs a request, have gone by. */
+static enum rc plan_next_search(struct research *r)
+{
+    size_t most = r->scene->n_turns < SLOW_TURNS ? 1 : 2;
+    size_t done = scene_count(r->scene, "library_search", false);
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; can(r, "library_search") && i < most && rc == RC_OK &&
+                       done + i < MAX_SEARCHES;
+         i++) {
+        const char *query = NULL;
+
+        rc = choose_query(r, &query);
+        if (rc != RC_OK || query == NULL) {
+            break;
         }
+        say_text(r, i == 0 ? SAY_NEXT_SEARCH : SAY_AND_SEARCH, query);
+        r->chosen = query;
+        rc = plan_search(r->a, r->chat, r->plan, query, SEARCH_LIMIT);
     }
-    if (query == NULL) {
-        return RC_OK;
-    }
-    say_text(r, SAY_NEXT_SEARCH, query);
-    return plan_search(r->a, r->chat, r->plan, query, SEARCH_LIMIT);
+    return rc;
 }
 
 /* What a passage holds of the requirements' words, in sentences that read as
@@ -346,18 +394,85 @@ static enum rc weigh_passages(struct research *r)
     return rc;
 }
 
+static bool page_has_more(const struct scene_call *c)
+{
+    return cJSON_IsTrue(json_get(c->tree, "has_more"));
+}
+
+/* Go on in the page that promised most, once: what a page is about often
+ * stands behind its introduction. */
+static enum rc plan_reading_on(struct research *r)
+{
+    const struct scene *s = r->scene;
+    const struct scene_call *first = NULL;
+    struct json_out j;
+    struct buf b;
+    const char *location, *text = NULL;
+    enum rc rc;
+
+    for (size_t i = 0; i < s->n_calls; i++) {
+        const struct scene_call *c = &s->calls[i];
+        if (strcmp(c->name, "library_read") == 0 &&
+            json_get(c->arguments, "from") != NULL) {
+            return RC_OK;
+        }
+        if (strcmp(c->name, "library_read") == 0 && first == NULL) {
+            first = c;
+        }
+    }
+    if (first == NULL || !page_has_more(first) || first->best < 0 ||
+        !chat_takes(r->chat, "library_read", "from")) {
+        return RC_OK;
+    }
+    location = json_str(first->arguments, "location", "");
+    buf_init(&b, PLAN_TEXT_BYTES);
+    json_begin(&j, &b);
+    json_open_object(&j);
+    json_kstr(&j, "location", location);
+    json_ki64(&j, "from", (int64_t)first->n_passages);
+    json_close_object(&j);
+    rc = json_end(&j);
+    if (rc == RC_OK) {
+        text = arena_strndup(r->a, buf_str(&b), b.len);
+        rc = text == NULL ? RC_NOMEM : RC_OK;
+    }
+    buf_free(&b);
+    if (rc == RC_OK) {
+        struct buf page;
+        plan_call_raw(r->plan, "library_read", text);
+        buf_init(&page, 1024);
+        put_page(&page, s->passages[first->best].title);
+        say(r, SAY_NEXT_READ, buf_str(&page), NULL, NULL);
+        buf_free(&page);
+    }
+    return rc;
+}
+
+/* Pages begun; reading on is no page of its own. */
+static size_t count_pages(const struct scene *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_calls; i++) {
+        n += strcmp(s->calls[i].name, "library_read") == 0 &&
+             json_get(s->calls[i].arguments, "from") == NULL;
+    }
+    return n;
+}
+
 static enum rc plan_next_read(struct research *r)
 {
     size_t most = REQUEST_READS + count_adjustments(r);
-    size_t done = scene_count(r->scene, "library_read", false);
+    size_t done = count_pages(r->scene);
     const struct passage *p = NULL;
     struct buf titles;
     enum rc rc = RC_OK;
 
-    if (!can(r, "library_read") || done >= most ||
+    if (!can(r, "library_read") ||
         !chat_takes(r->chat, "library_read", "location")) {
         return RC_OK;
     }
+
     buf_init(&titles, 2048);
     for (size_t i = 0; rc == RC_OK && i < READS_A_TURN && done + i < most;
          i++) {
@@ -366,7 +481,7 @@ static enum rc plan_next_read(struct research *r)
             break;
         }
         buf_puts(&titles, titles.len > 0 ? ", " : "");
-        quote_title(&titles, p->title);
+        put_page(&titles, p->title);
         rc = plan_call(r->a, r->plan, "library_read",
                        (const char *const[]){"location", p->location, NULL});
     }
@@ -374,7 +489,7 @@ static enum rc plan_next_read(struct research *r)
         say(r, SAY_NEXT_READ, buf_str(&titles), NULL, NULL);
     }
     buf_free(&titles);
-    return rc;
+    return rc == RC_OK && r->plan->n_calls == 0 ? plan_reading_on(r) : rc;
 }
 
 static struct report_order order_of(const struct research *r)
@@ -485,7 +600,7 @@ static void say_search(struct research *r, const struct scene_call *c)
     if (c->n_passages == 0) {
         say(r, SAY_FOUND_NONE, buf_str(&query), NULL, NULL);
     } else {
-        quote_title(&page, r->scene->passages[c->best].title);
+        put_page(&page, r->scene->passages[c->best].title);
         say(r, SAY_FOUND, buf_str(&query), count, buf_str(&page));
     }
     buf_free(&query);
@@ -501,7 +616,7 @@ static void say_read(struct research *r, const struct scene_call *c)
         return;
     }
     buf_init(&page, 1024);
-    quote_title(&page, r->scene->passages[c->best].title);
+    put_page(&page, r->scene->passages[c->best].title);
     snprintf(count, sizeof(count), "%zu", c->n_passages);
     say(r, SAY_READ, buf_str(&page), count, NULL);
     buf_free(&page);

@@ -72,6 +72,7 @@ static const char *const TEXT[SAY__MAX][2] = {
     [SAY_NEW_ADJUSTMENT] = {"An adjustment came in: “{1}”.",
                             "收到一项调整：“{1}”。"},
     [SAY_NEXT_SEARCH] = {"Next I search for “{1}”.", "接下来检索“{1}”。"},
+    [SAY_AND_SEARCH] = {"And for “{1}”.", "同时检索“{1}”。"},
     [SAY_NEXT_READ] = {"Next I read on in {1}.", "接下来继续读 {1}。"},
     [SAY_NEXT_NOTE] = {"I note the best passages so far.",
                        "我把目前最好的段落记下来。"},

@@ -38,6 +38,7 @@ enum say {
     SAY_FAILED_STEP,    /* {1} reason */
     SAY_NEW_ADJUSTMENT, /* {1} its text */
     SAY_NEXT_SEARCH,    /* {1} query */
+    SAY_AND_SEARCH,     /* {1} query */
     SAY_NEXT_READ,      /* {1} pages */
     SAY_NEXT_NOTE,
     SAY_NEXT_DELIVER, /* {1} passages, {2} pages */

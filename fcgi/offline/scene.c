@@ -7,11 +7,12 @@
 
 #include "sql/base/utf8.h"
 
-#define FACTS  "[facts of this moment]"
-#define NOTICE "[notice]"
-#define DASH   " \xE2\x80\x94 "
-#define OPENS  "\xE2\x80\x9C"
-#define CLOSES "\xE2\x80\x9D"
+#define FACTS   "[facts of this moment]"
+#define NOTICE  "[notice]"
+#define EARLIER "[earlier report "
+#define DASH    " \xE2\x80\x94 "
+#define OPENS   "\xE2\x80\x9C"
+#define CLOSES  "\xE2\x80\x9D"
 
 /* One reading, from the first message to the last. */
 struct reading {
@@ -491,6 +492,17 @@ static enum rc read_conversation(struct reading *r)
     return rc;
 }
 
+/* [earlier report of run_4], then its title, then the report: its citations
+ * belong to that Run and are not quoted again. */
+static enum rc read_earlier(struct reading *r, const char *text)
+{
+    const char *title = text + strcspn(text, "\n");
+
+    title += *title == '\n' ? 1 : 0;
+    r->out->earlier = copy(r->a, title, title + strcspn(title, "\n"));
+    return r->out->earlier == NULL ? RC_NOMEM : RC_OK;
+}
+
 static enum rc read_user(struct reading *r, const cJSON *m)
 {
     struct scene *s = r->out;
@@ -510,6 +522,9 @@ static enum rc read_user(struct reading *r, const cJSON *m)
     }
     if (begins(text, "[note")) {
         return read_notes(r, text);
+    }
+    if (begins(text, EARLIER)) {
+        return read_earlier(r, text);
     }
     if (s->n_requirements == 0 && !begins(text, FACTS)) {
         s->previous = text;
@@ -554,8 +569,8 @@ enum rc scene_read(struct arena *a, const struct chat *c, struct scene *out)
 {
     struct reading r = {.a = a, .chat = c, .out = out};
 
-    *out =
-        (struct scene){.purpose = purpose_of(c), .message = "", .previous = ""};
+    *out = (struct scene){
+        .purpose = purpose_of(c), .message = "", .previous = "", .earlier = ""};
     if (out->purpose == SCENE_RESEARCH || out->purpose == SCENE_CLOSEOUT) {
         return read_research(&r);
     }

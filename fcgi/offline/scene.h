@@ -70,6 +70,7 @@ struct scene {
     enum scene_purpose purpose;
     const char *message;  /* the last one of the person; "" if there is none */
     const char *previous; /* the one before; "" */
+    const char *earlier;  /* title of the research this one goes on from; "" */
     bool chinese;         /* the person writes Chinese */
     bool slots_known;
     int64_t slots_used;
