@@ -268,25 +268,52 @@ void *store_list_add(struct arena *a, void **items, size_t *n, size_t item_size)
     return (char *)*items + have * item_size;
 }
 
-enum rc store_read_ids(struct dbq *q, struct arena *a, int64_t **ids, size_t *n)
+enum rc store_read_one(struct dbq *q, struct arena *a, store_read_fn *read,
+                       void *item)
 {
-    void *items = NULL;
+    bool found = false;
+    enum rc rc;
+
+    if (db_next(q)) {
+        found = true;
+        read(q, a, item);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
+enum rc store_read_list(struct dbq *q, struct arena *a, store_read_fn *read,
+                        size_t item_size, void *items, size_t *n)
+{
+    void *list = NULL;
     size_t count = 0;
     enum rc rc;
 
     while (db_next(q)) {
-        int64_t *id = store_list_add(a, &items, &count, sizeof(*id));
+        void *item = store_list_add(a, &list, &count, item_size);
 
-        if (id == NULL) {
+        if (item == NULL) {
             db_fail(q, RC_TOO_LARGE);
             break;
         }
-        *id = db_i64(q, 0);
+        read(q, a, item);
     }
     rc = db_end(q);
     if (rc == RC_OK) {
-        *ids = items;
+        /* A pointer to an array of the caller's type. */
+        memcpy(items, &list, sizeof(list));
         *n = count;
     }
     return rc;
+}
+
+static void read_id(struct dbq *q, struct arena *a, void *item)
+{
+    (void)a;
+    *(int64_t *)item = db_i64(q, 0);
+}
+
+enum rc store_read_ids(struct dbq *q, struct arena *a, int64_t **ids, size_t *n)
+{
+    return store_read_list(q, a, read_id, sizeof(**ids), ids, n);
 }

@@ -9,9 +9,10 @@
 
 #define TITLE_BYTES 70
 
-static void read_conversation(struct dbq *q, struct arena *a,
-                              struct conversation *c)
+static void read_conversation(struct dbq *q, struct arena *a, void *item)
 {
+    struct conversation *c = item;
+
     c->id = db_i64(q, 0);
     c->account_id = db_i64(q, 1);
     c->title = db_text(q, 2, a);
@@ -25,17 +26,10 @@ enum rc store_conversation_get(struct store *st, int64_t account_id, int64_t id,
                                struct arena *a, struct conversation *out)
 {
     struct dbq *q = db_use(st->db, STMT_CONVERSATION_GET);
-    bool found = false;
-    enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    if (db_next(q)) {
-        found = true;
-        read_conversation(q, a, out);
-    }
-    rc = db_end(q);
-    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+    return store_read_one(q, a, read_conversation, out);
 }
 
 enum rc store_conversation_list(struct store *st, int64_t account_id,
@@ -43,27 +37,10 @@ enum rc store_conversation_list(struct store *st, int64_t account_id,
                                 struct conversation **out, size_t *n)
 {
     struct dbq *q = db_use(st->db, STMT_CONVERSATION_LIST);
-    void *items = NULL;
-    size_t count = 0;
-    enum rc rc;
 
     db_bind_i64(q, ":account", account_id);
     db_bind_i64(q, ":limit", limit);
-    while (db_next(q)) {
-        struct conversation *c = store_list_add(a, &items, &count, sizeof(*c));
-
-        if (c == NULL) {
-            db_fail(q, RC_TOO_LARGE);
-            break;
-        }
-        read_conversation(q, a, c);
-    }
-    rc = db_end(q);
-    if (rc == RC_OK) {
-        *out = items;
-        *n = count;
-    }
-    return rc;
+    return store_read_list(q, a, read_conversation, sizeof(**out), out, n);
 }
 
 enum rc store_conversation_create(struct store *st, struct store_call *call,
@@ -259,8 +236,10 @@ enum rc store_message_add(struct store *st, int64_t account_id,
     return rc;
 }
 
-static void read_message(struct dbq *q, struct arena *a, struct message *m)
+static void read_message(struct dbq *q, struct arena *a, void *item)
 {
+    struct message *m = item;
+
     m->id = db_i64(q, 0);
     m->conversation_id = db_i64(q, 1);
     m->body = db_text(q, 2, a);
@@ -283,19 +262,11 @@ enum rc store_message_get(struct store *st, int64_t account_id, int64_t id,
                           struct arena *a, struct message *out)
 {
     struct dbq *q = db_use(st->db, STMT_MESSAGE_GET);
-    bool found = false;
     enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    if (db_next(q)) {
-        found = true;
-        read_message(q, a, out);
-    }
-    rc = db_end(q);
-    if (rc == RC_OK && !found) {
-        rc = RC_NOT_FOUND;
-    }
+    rc = store_read_one(q, a, read_message, out);
     return rc == RC_OK ? read_handoff_ids(st, a, out) : rc;
 }
 
@@ -315,37 +286,25 @@ enum rc store_message_page(struct store *st, int64_t conversation_id,
                            struct message **out, size_t *n, bool *more)
 {
     struct dbq *q = db_use(st->db, STMT_MESSAGE_PAGE);
-    void *items = NULL;
+    struct message *page = NULL;
     size_t count = 0;
     enum rc rc;
 
     db_bind_i64(q, ":conversation", conversation_id);
     db_bind_i64(q, ":before", before > 0 ? before : INT64_MAX);
+    /* One more than asked for tells whether there are older ones. */
     db_bind_i64(q, ":limit", limit + 1);
-    *more = false;
-    while (db_next(q)) {
-        struct message *m;
-
-        if ((int64_t)count == limit) {
-            *more = true;
-            break;
-        }
-        m = store_list_add(a, &items, &count, sizeof(*m));
-        if (m == NULL) {
-            db_fail(q, RC_TOO_LARGE);
-            break;
-        }
-        read_message(q, a, m);
-    }
-    rc = db_end(q);
+    rc = store_read_list(q, a, read_message, sizeof(*page), &page, &count);
+    *more = (int64_t)count > limit;
+    count -= *more ? 1 : 0;
     if (count > 1) {
-        turn(items, count);
+        turn(page, count);
     }
     for (size_t i = 0; i < count && rc == RC_OK; i++) {
-        rc = read_handoff_ids(st, a, &((struct message *)items)[i]);
+        rc = read_handoff_ids(st, a, &page[i]);
     }
     if (rc == RC_OK) {
-        *out = items;
+        *out = page;
         *n = count;
     }
     return rc;

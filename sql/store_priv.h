@@ -23,6 +23,14 @@ void store_bind_word(struct dbq *, const char *name, enum states_list, int);
  * the arena is full. *items and *n are brought up to date. */
 void *store_list_add(struct arena *, void **items, size_t *n, size_t item_size);
 
+/* One row into a struct; failures stay with the query. */
+typedef void store_read_fn(struct dbq *, struct arena *, void *item);
+/* The first row of a query, or RC_NOT_FOUND. */
+enum rc store_read_one(struct dbq *, struct arena *, store_read_fn *,
+                       void *item) RC_MUST_CHECK;
+/* All rows of a query, as an array of n items of item_size in the arena. */
+enum rc store_read_list(struct dbq *, struct arena *, store_read_fn *,
+                        size_t item_size, void *items, size_t *n) RC_MUST_CHECK;
 /* Run a query to its end and list the ids in its first column. */
 enum rc store_read_ids(struct dbq *, struct arena *, int64_t **ids,
                        size_t *n) RC_MUST_CHECK;

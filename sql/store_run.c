@@ -52,54 +52,46 @@ static void read_use(struct dbq *q, struct run *r)
     r->answer_complete = db_i64(q, 34) != 0;
 }
 
-static enum rc read_coverage(struct store *st, struct arena *a, struct run *r)
+static void read_coverage(struct dbq *q, struct arena *a, void *item)
+{
+    struct coverage *c = item;
+
+    c->handoff_id = db_i64_or(q, 0, 0);
+    c->message_id = db_i64_or(q, 1, 0);
+    c->status = (enum coverage_status)store_word(q, 2, LIST_COVERAGE_STATUS);
+    c->remark = db_text(q, 3, a);
+}
+
+static enum rc find_coverage(struct store *st, struct arena *a, struct run *r)
 {
     struct dbq *q = db_use(st->db, STMT_COVERAGE_OF_RUN);
-    void *items = NULL;
-    enum rc rc;
 
     db_bind_i64(q, ":run", r->id);
-    while (db_next(q)) {
-        struct coverage *c =
-            store_list_add(a, &items, &r->n_coverage, sizeof(*c));
+    return store_read_list(q, a, read_coverage, sizeof(*r->coverage),
+                           &r->coverage, &r->n_coverage);
+}
 
-        if (c == NULL) {
-            db_fail(q, RC_TOO_LARGE);
-            break;
-        }
-        c->handoff_id = db_i64_or(q, 0, 0);
-        c->message_id = db_i64_or(q, 1, 0);
-        c->status =
-            (enum coverage_status)store_word(q, 2, LIST_COVERAGE_STATUS);
-        c->remark = db_text(q, 3, a);
-    }
-    rc = db_end(q);
-    r->coverage = items;
-    return rc;
+static void read_run(struct dbq *q, struct arena *a, void *item)
+{
+    struct run *r = item;
+
+    *r = (struct run){0};
+    read_identity(q, a, r);
+    read_use(q, r);
 }
 
 enum rc store_run_get(struct store *st, int64_t account_id, int64_t id,
                       bool with_body, struct arena *a, struct run *out)
 {
     struct dbq *q = db_use(st->db, STMT_RUN_GET);
-    bool found = false;
     enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    if (db_next(q)) {
-        found = true;
-        *out = (struct run){0};
-        read_identity(q, a, out);
-        read_use(q, out);
-    }
-    rc = db_end(q);
-    if (rc == RC_OK && !found) {
-        rc = RC_NOT_FOUND;
-    }
+    rc = store_read_one(q, a, read_run, out);
     if (rc == RC_OK && out->kind == RUN_RESEARCH &&
         states_run_ended(out->state)) {
-        rc = read_coverage(st, a, out);
+        rc = find_coverage(st, a, out);
     }
     if (rc == RC_OK && with_body) {
         rc = store_answer_text(st, out, a, &out->answer_body);

@@ -2,8 +2,10 @@
 #include "sql/store_effect.h"
 #include "sql/store_priv.h"
 
-static void read_call(struct dbq *q, struct arena *a, struct tool_call *t)
+static void read_call(struct dbq *q, struct arena *a, void *item)
 {
+    struct tool_call *t = item;
+
     t->id = db_i64(q, 0);
     t->run_id = db_i64(q, 1);
     t->request_id = db_i64(q, 2);
@@ -25,41 +27,10 @@ enum rc store_tool_call_get(struct store *st, int64_t account_id, int64_t id,
                             struct arena *a, struct tool_call *out)
 {
     struct dbq *q = db_use(st->db, STMT_TOOL_CALL_GET);
-    bool found = false;
-    enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    if (db_next(q)) {
-        found = true;
-        read_call(q, a, out);
-    }
-    rc = db_end(q);
-    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
-}
-
-static enum rc read_calls(struct dbq *q, struct arena *a,
-                          struct tool_call **out, size_t *n)
-{
-    void *items = NULL;
-    size_t count = 0;
-    enum rc rc;
-
-    while (db_next(q)) {
-        struct tool_call *t = store_list_add(a, &items, &count, sizeof(*t));
-
-        if (t == NULL) {
-            db_fail(q, RC_TOO_LARGE);
-            break;
-        }
-        read_call(q, a, t);
-    }
-    rc = db_end(q);
-    if (rc == RC_OK) {
-        *out = items;
-        *n = count;
-    }
-    return rc;
+    return store_read_one(q, a, read_call, out);
 }
 
 enum rc store_tool_call_of_run(struct store *st, int64_t run_id,
@@ -69,7 +40,7 @@ enum rc store_tool_call_of_run(struct store *st, int64_t run_id,
     struct dbq *q = db_use(st->db, STMT_TOOL_CALL_OF_RUN);
 
     db_bind_i64(q, ":run", run_id);
-    return read_calls(q, a, out, n);
+    return store_read_list(q, a, read_call, sizeof(**out), out, n);
 }
 
 enum rc store_tool_call_of_request(struct store *st, int64_t request_id,
@@ -79,7 +50,7 @@ enum rc store_tool_call_of_request(struct store *st, int64_t request_id,
     struct dbq *q = db_use(st->db, STMT_TOOL_CALL_OF_REQUEST);
 
     db_bind_i64(q, ":request", request_id);
-    return read_calls(q, a, out, n);
+    return store_read_list(q, a, read_call, sizeof(**out), out, n);
 }
 
 enum rc store_tool_call_sent_runs(struct store *st, struct arena *a,
@@ -138,8 +109,10 @@ enum rc store_tool_call_move(struct store *st, const struct run *run,
 
 /* --- sources ----------------------------------------------------------- */
 
-static void read_source(struct dbq *q, struct arena *a, struct source *s)
+static void read_source(struct dbq *q, struct arena *a, void *item)
 {
+    struct source *s = item;
+
     s->id = db_i64(q, 0);
     s->run_id = db_i64(q, 1);
     s->tool_call_id = db_i64(q, 2);
@@ -155,43 +128,19 @@ enum rc store_source_get(struct store *st, int64_t account_id, int64_t id,
                          struct arena *a, struct source *out)
 {
     struct dbq *q = db_use(st->db, STMT_SOURCE_GET);
-    bool found = false;
-    enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    if (db_next(q)) {
-        found = true;
-        read_source(q, a, out);
-    }
-    rc = db_end(q);
-    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+    return store_read_one(q, a, read_source, out);
 }
 
 enum rc store_source_of_run(struct store *st, int64_t run_id, struct arena *a,
                             struct source **out, size_t *n)
 {
     struct dbq *q = db_use(st->db, STMT_SOURCE_OF_RUN);
-    void *items = NULL;
-    size_t count = 0;
-    enum rc rc;
 
     db_bind_i64(q, ":run", run_id);
-    while (db_next(q)) {
-        struct source *s = store_list_add(a, &items, &count, sizeof(*s));
-
-        if (s == NULL) {
-            db_fail(q, RC_TOO_LARGE);
-            break;
-        }
-        read_source(q, a, s);
-    }
-    rc = db_end(q);
-    if (rc == RC_OK) {
-        *out = items;
-        *n = count;
-    }
-    return rc;
+    return store_read_list(q, a, read_source, sizeof(**out), out, n);
 }
 
 static enum rc find_source(struct store *st, struct source *s)
@@ -258,29 +207,19 @@ enum rc store_note_add(struct store *st, int64_t run_id, const char *body,
     return db_run(q);
 }
 
+static void read_note(struct dbq *q, struct arena *a, void *item)
+{
+    struct note *note = item;
+
+    note->id = db_i64(q, 0);
+    note->body = db_text(q, 1, a);
+}
+
 enum rc store_note_of_run(struct store *st, int64_t run_id, struct arena *a,
                           struct note **out, size_t *n)
 {
     struct dbq *q = db_use(st->db, STMT_NOTE_OF_RUN);
-    void *items = NULL;
-    size_t count = 0;
-    enum rc rc;
 
     db_bind_i64(q, ":run", run_id);
-    while (db_next(q)) {
-        struct note *note = store_list_add(a, &items, &count, sizeof(*note));
-
-        if (note == NULL) {
-            db_fail(q, RC_TOO_LARGE);
-            break;
-        }
-        note->id = db_i64(q, 0);
-        note->body = db_text(q, 1, a);
-    }
-    rc = db_end(q);
-    if (rc == RC_OK) {
-        *out = items;
-        *n = count;
-    }
-    return rc;
+    return store_read_list(q, a, read_note, sizeof(**out), out, n);
 }
