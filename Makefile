@@ -165,12 +165,15 @@ deps-lint:
 deps-bench:
 	$(call install,$(TEST_PACKAGES) $(BENCH_PACKAGES))
 
+CPUS := $(shell nproc 2> /dev/null || echo 2)
+BUILDING = $(MAKE) --no-print-directory -j $(CPUS)
+
 # --- running ----------------------------------------------------------------------
 # PORT=, DATA= and CONF= choose port, folder and configuration file; ASIDE_...
 # variables pass through. Without CONF= the library is SQLite's manual.
 .PHONY: run
 run: deps ## build and start everything: http://localhost:8080/
-	@$(MAKE) --no-print-directory all
+	@$(BUILDING) all
 	@$(if $(CONF),,ASIDE_LIBRARY="$${ASIDE_LIBRARY:-$(MANUAL)}") \
 	   exec $(BUILD)/release/aside run $(if $(PORT),-p $(PORT)) \
 	   $(if $(DATA),-d $(DATA)) $(if $(CONF),-c $(CONF))
@@ -183,8 +186,8 @@ NODE_TEST := timeout -k 20 1200 node --test --test-reporter=spec --test-concurre
 
 .PHONY: test test-build check e2e bench
 test-build:
-	@$(MAKE) --no-print-directory $(SANITIZE) programs $(BUILD)/san/check
-	@$(MAKE) --no-print-directory all
+	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check
+	@$(BUILDING) all
 test: deps-test ## build with sanitizers too, then run all tests
 	@$(MAKE) --no-print-directory test-build
 	@$(MAKE) --no-print-directory check $(SANITIZE)
@@ -198,7 +201,7 @@ check: $(OUT)/check ## unit tests; CK_RUN_SUITE=name chooses one
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST) $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
 bench: deps-bench ## figures against their goals, into var/bench/
-	@$(MAKE) --no-print-directory all
+	@$(BUILDING) all
 	@test -x tests/bench/run || { echo 'tests/bench/run is missing'; exit 1; }
 	tests/bench/run
 
@@ -208,7 +211,6 @@ C_FILES := $(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
    runtime/aside.c)
 H_FILES := $(wildcard sql/base/*.h sql/*.h fcgi/*.h fcgi/offline/*.h runtime/*.h \
    tests/support/*.h tests/bench/*.h)
-CPUS := $(shell nproc 2> /dev/null || echo 2)
 
 .PHONY: lint format lint-format lint-cppcheck lint-tidy lint-layers lint-words \
    lint-types
