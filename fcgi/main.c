@@ -208,6 +208,8 @@ static enum rc start(struct parts *p, const struct options *o)
     close_store(first);
     rc = doorbell_open(p->conf.data, &p->bell);
     if (rc == RC_OK) {
+        /* One before it may have died between its commit and its ring. */
+        doorbell_ring(p->bell);
         rc = start_writer(p);
     }
     if (rc == RC_OK) {

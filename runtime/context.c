@@ -386,9 +386,6 @@ static enum rc add_new(struct step *s, enum request_purpose purpose,
     enum rc rc = last == NULL ? add_beginning(s, purpose, o, out)
                               : add_reply(s, last, out);
 
-    if (rc == RC_OK && !is_short(purpose)) {
-        rc = add_handoffs(s, out);
-    }
     if (rc == RC_OK && s->notice != NULL) {
         const char *text = arena_printf(s->mem, "[notice]\n%s", s->notice);
 
@@ -398,6 +395,10 @@ static enum rc add_new(struct step *s, enum request_purpose purpose,
         model_chat_bridge(out, s->rt->profile);
         model_chat_message(out, MODEL_CHAT_USER, text);
         s->notice = NULL;
+    }
+    /* The newest adjustment is the last item (R15). */
+    if (rc == RC_OK && !is_short(purpose)) {
+        rc = add_handoffs(s, out);
     }
     return rc == RC_OK ? buf_rc(out) : rc;
 }

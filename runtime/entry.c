@@ -126,13 +126,13 @@ static enum rc end_exchange(struct step *s, const struct model_reply *reply,
     if (rc != RC_OK) {
         return rc;
     }
-    if (reply->text[0] == '\0' && x->question == NULL && !x->acted) {
-        return run_end(s, RUN_FAILED, REASON_PROVIDER_ERROR,
-                       "The model gave neither an answer nor an operation.");
+    if (model_reply_is_torn(reply)) {
+        return run_end(s, RUN_INCOMPLETE, REASON_LENGTH,
+                       "The answer reached the model's length limit.");
     }
-    return strcmp(reply->finish, "length") == 0
-               ? run_end(s, RUN_INCOMPLETE, REASON_LENGTH,
-                         "The answer reached the model's length limit.")
+    return reply->text[0] == '\0' && x->question == NULL && !x->acted
+               ? run_end(s, RUN_FAILED, REASON_PROVIDER_ERROR,
+                         "The model gave neither an answer nor an operation.")
                : run_end(s, RUN_COMPLETED, REASON_NONE, NULL);
 }
 

@@ -12,7 +12,9 @@
 #include "sql/base/log.h"
 #include "sql/base/utf8.h"
 
-#define REPLY_BYTES      (8u << 20)
+#define REPLY_BYTES (8u << 20)
+/* Answers and reports stay small enough for a page of them to be read. */
+#define TEXT_BYTES       (256u << 10)
 #define ERROR_BODY_BYTES (64u << 10)
 #define SAYING_BYTES     200
 #define SAYING_EVERY_MS  500
@@ -97,12 +99,23 @@ static void take_text(struct flight *f)
     }
 }
 
+static void note_first(struct flight *f)
+{
+    if (!f->first_told && model_stream_choice_seen(f->stream)) {
+        f->first_told = true;
+        f->live->facts.first = true;
+        f->live->dirty = true;
+    }
+}
+
 static void read_stream_end(struct flight *f, struct outcome *o)
 {
     struct model_reply reply;
 
     model_stream_end(f->stream);
     take_text(f);
+    /* A whole JSON reply, or a torn last event, is read only now. */
+    note_first(f);
     o->verdict = model_stream_verdict(f->stream);
     o->error = *model_stream_error(f->stream);
     model_stream_reply(f->stream, &reply);
@@ -176,26 +189,18 @@ static void flight_free(struct flight *f)
 
 /* --- callbacks --------------------------------------------------------- */
 
-static void note_first(struct flight *f)
-{
-    if (!f->first_told && model_stream_choice_seen(f->stream)) {
-        f->first_told = true;
-        f->live->facts.first = true;
-        f->live->dirty = true;
-    }
-}
-
 /* What a research says between its calls is its progress. */
 static void note_saying(struct flight *f)
 {
     int64_t now = clock_boot_ms();
+    const char *said = buf_str(&f->said);
 
     if (f->said.len == 0 || now - f->said_ms < SAYING_EVERY_MS) {
         return;
     }
     f->said_ms = now;
-    f->live->facts.saying =
-        arena_strndup(f->live->facts.mem, buf_str(&f->said), f->said.len);
+    f->live->facts.saying = arena_strndup(
+        f->live->facts.mem, said, utf8_clip(said, f->said.len, SAYING_BYTES));
     f->live->dirty = true;
 }
 
@@ -240,6 +245,7 @@ static enum rc start(struct runtime *rt, struct live *live, struct flight *f)
     char prefix[ID_TEXT_BYTES];
     const struct model_stream_options so = {
         .max_reply_bytes = REPLY_BYTES,
+        .max_text_bytes = TEXT_BYTES,
         .call_id_prefix = id_text(ID_REQUEST, f->request_id, prefix)};
     const struct http_options ho = {
         .method = "POST",

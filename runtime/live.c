@@ -169,3 +169,30 @@ bool live_tool_running(const struct live *l, int64_t call_id)
     }
     return false;
 }
+
+void live_await_place(struct runtime *rt, struct live *l)
+{
+    if (l->place_turn == 0) {
+        l->place_turn = ++rt->place_turns;
+    }
+}
+
+static bool comes_before(const struct live *a, const struct live *b)
+{
+    if (a->is_research != b->is_research) {
+        return b->is_research;
+    }
+    return b->place_turn == 0 || a->place_turn < b->place_turn;
+}
+
+bool live_must_yield(const struct runtime *rt, const struct live *l)
+{
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        const struct live *other = rt->lives[i];
+
+        if (other != l && other->place_turn != 0 && comes_before(other, l)) {
+            return true;
+        }
+    }
+    return false;
+}

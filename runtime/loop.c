@@ -38,15 +38,6 @@
 
 /* --- which Runs want a step -------------------------------------------- */
 
-void loop_touch(struct runtime *rt, int64_t run_id)
-{
-    if (rt->n_touched < sizeof(rt->touched) / sizeof(rt->touched[0])) {
-        rt->touched[rt->n_touched++] = run_id;
-    } else {
-        rt->read_ms = 0; /* too many to name: the fallback read finds them */
-    }
-}
-
 static int64_t flush_ms(const struct runtime *rt)
 {
     int64_t fair = (int64_t)flight_count(rt) * 1000 / PARTS_A_SECOND;
@@ -67,7 +58,7 @@ static bool text_due(const struct runtime *rt, const struct live *l,
 }
 
 /* Runs whose rows were changed by others since the cursor. */
-static enum rc read_changes(struct runtime *rt)
+static enum rc find_changed(struct runtime *rt)
 {
     int64_t *ids = NULL;
     int64_t newest = 0;
@@ -90,10 +81,26 @@ static enum rc read_changes(struct runtime *rt)
     }
     if (rc == RC_OK) {
         rt->cursor = newest;
-        rt->read_ms = clock_boot_ms();
     }
     arena_reset(rt->mem);
     return rc;
+}
+
+/* What could not be read is read soon: no other ring may come. */
+static void read_changes(struct runtime *rt, int64_t now)
+{
+    enum rc rc = find_changed(rt);
+
+    rt->read_ms = now;
+    rt->unread = rc != RC_OK;
+    if (rc != RC_OK) {
+        log_warn(NULL, "changes could not be read: %s", rc_name(rc));
+    }
+}
+
+static int64_t next_read_ms(const struct runtime *rt)
+{
+    return rt->read_ms + (rt->unread ? RETRY_MS : FALLBACK_MS);
 }
 
 /* --- a turn's transaction ---------------------------------------------- */
@@ -122,9 +129,9 @@ static enum rc step_one(struct store *st, void *arg)
     rc = one->fn(&s);
     one->wake_ms = s.wake_ms;
     /* Time that no row has taken is counted by a later step. */
-    if (rc == RC_OK && (s.counted || s.run.state != RUN_RUNNING)) {
-        one->live->clock_ms = s.boot_ms;
-    }
+    one->live->next.clock_ms =
+        s.counted || s.run.state != RUN_RUNNING ? s.boot_ms : 0;
+    one->live->next.clock_stopped = s.run.state == RUN_AWAITING_INPUT;
     return rc;
 }
 
@@ -141,6 +148,12 @@ static void note_failure(struct live *l, enum rc rc)
     l->wake_ms = clock_boot_ms() + PAUSE_MS * l->failures;
 }
 
+/* The store itself is in trouble, not this Run. */
+static bool is_trouble(enum rc rc)
+{
+    return rc == RC_BUSY || rc == RC_IO;
+}
+
 static enum rc run_one(struct runtime *rt, struct live *l, step_fn *fn)
 {
     struct one one = {.rt = rt, .live = l, .fn = fn};
@@ -151,8 +164,8 @@ static enum rc run_one(struct runtime *rt, struct live *l, step_fn *fn)
         one.fn = run_step_give_up;
     }
     rc = store_batch_call(rt->store, step_one, &one, &result);
-    if (rc != RC_OK) {
-        return rc;
+    if (rc != RC_OK || is_trouble(result)) {
+        return rc != RC_OK ? rc : result;
     }
     l->stepped = true;
     if (result == RC_OK) {
@@ -171,7 +184,7 @@ static enum rc run_one(struct runtime *rt, struct live *l, step_fn *fn)
 static bool wants_step(const struct live *l, bool research, bool place)
 {
     return l->is_research == research && l->dirty && !l->stepped &&
-           l->needs_place == place && l->effects.send_request == 0;
+           (l->place_turn != 0) == place && l->effects.send_request == 0;
 }
 
 /* Short work goes first, and what waits for a place goes before what is new,
@@ -225,10 +238,19 @@ static enum rc tell_endpoint(struct store *st, void *arg)
 static void free_place(struct runtime *rt)
 {
     for (size_t i = 0; i < rt->n_lives; i++) {
-        if (rt->lives[i]->needs_place) {
+        if (rt->lives[i]->place_turn != 0) {
             rt->lives[i]->dirty = true;
         }
     }
+}
+
+static void move_clock(struct live *l)
+{
+    if (l->next.clock_ms != 0) {
+        l->clock_ms = l->next.clock_ms;
+    }
+    l->clock_stopped = l->next.clock_stopped;
+    l->known = true;
 }
 
 static void carry_out(struct runtime *rt, struct live *l)
@@ -236,6 +258,7 @@ static void carry_out(struct runtime *rt, struct live *l)
     struct tool_job *jobs = l->effects.jobs;
 
     live_clear_facts(l);
+    move_clock(l);
     if (l->effects.drop_flight) {
         flight_drop(l);
         free_place(rt);
@@ -255,18 +278,6 @@ static void carry_out(struct runtime *rt, struct live *l)
     }
 }
 
-static void mark_touched(struct runtime *rt)
-{
-    for (size_t i = 0; i < rt->n_touched; i++) {
-        struct live *l;
-
-        if (live_add(rt, rt->touched[i], &l) == RC_OK) {
-            l->dirty = true;
-        }
-    }
-    rt->n_touched = 0;
-}
-
 static bool anything_due(const struct runtime *rt, int64_t now)
 {
     if (!rt->endpoint_told) {
@@ -281,18 +292,18 @@ static bool anything_due(const struct runtime *rt, int64_t now)
 }
 
 /* Facts of Runs whose transaction was lost stay; so do their marks. */
-static void put_back(struct runtime *rt, struct live **done, size_t n)
+static void put_back(struct live **done, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         done[i]->dirty = true;
         done[i]->stepped = false;
         live_clear_effects(done[i]);
     }
-    rt->n_touched = 0;
 }
 
+/* after: the newest change of this transaction, as long as it is the last. */
 static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
-                        int64_t now)
+                        int64_t now, int64_t *after)
 {
     enum rc result = RC_OK;
     enum rc rc = step_dirty(rt, done, n);
@@ -303,14 +314,17 @@ static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
     if (rc == RC_OK && !rt->endpoint_told) {
         rc = store_batch_call(rt->store, tell_endpoint, rt, &result);
     }
+    if (rc == RC_OK) {
+        rc = store_newest(rt->store, after);
+    }
     return rc == RC_OK ? store_batch_commit(rt->store) : rc;
 }
 
 /* The changes of this turn's own transaction need not be read again, if none
- * but its own came since the cursor. */
+ * but its own came since the cursor, and none concerns another Run. */
 static void skip_own(struct runtime *rt, int64_t before, int64_t after)
 {
-    if (before == rt->cursor) {
+    if (before == rt->cursor && !rt->touched) {
         rt->cursor = after;
     }
 }
@@ -318,23 +332,24 @@ static void skip_own(struct runtime *rt, int64_t before, int64_t after)
 static enum rc commit_turn(struct runtime *rt, int64_t now)
 {
     struct live *done[STEPS_MAX];
-    struct store_view before = {0};
     size_t n = 0;
+    int64_t before = 0;
     int64_t after = 0;
     enum rc rc;
 
     if (now < rt->pause_until_ms || !anything_due(rt, now)) {
         return RC_OK;
     }
+    rt->touched = false;
     rc = store_batch_begin(rt->store);
     if (rc == RC_OK) {
-        rc = store_newest(rt->store, &before.as_of);
+        rc = store_newest(rt->store, &before);
         if (rc == RC_OK) {
-            rc = step_all(rt, done, &n, now);
+            rc = step_all(rt, done, &n, now, &after);
         }
         if (rc != RC_OK) {
             store_batch_abort(rt->store);
-            put_back(rt, done, n);
+            put_back(done, n);
         }
     }
     arena_reset(rt->mem);
@@ -348,16 +363,16 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
     rt->flushed_ms = now;
     rt->endpoint_told = true;
     doorbell_ring(rt->bell);
-    if (store_newest(rt->store, &after) == RC_OK) {
-        skip_own(rt, before.as_of, after);
-    }
+    skip_own(rt, before, after);
     for (size_t i = 0; i < n; i++) {
         done[i]->stepped = false;
         if (done[i]->failures == 0) {
             carry_out(rt, done[i]);
         }
     }
-    mark_touched(rt);
+    if (rt->touched) {
+        read_changes(rt, now);
+    }
     return RC_OK;
 }
 
@@ -382,22 +397,33 @@ static void earlier(int64_t *at, int64_t other)
     }
 }
 
-/* Milliseconds until the loop wants to run without being called; -1: never. */
-static int64_t patience_ms(const struct runtime *rt, int64_t now)
+/* Boot time of the next commit; 0: nothing waits for one. */
+static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
 {
-    int64_t at = 0;
+    int64_t at = rt->endpoint_told ? 0 : now;
 
     for (size_t i = 0; i < rt->n_lives; i++) {
         const struct live *l = rt->lives[i];
 
         earlier(&at, l->wake_ms);
         if (l->dirty) {
-            earlier(&at, now > rt->pause_until_ms ? now : rt->pause_until_ms);
+            earlier(&at, now);
         }
         if (l->facts.text.len > 0) {
             earlier(&at, rt->flushed_ms + flush_ms(rt));
         }
-        earlier(&at, rt->read_ms + FALLBACK_MS);
+    }
+    /* Nothing is committed before the store has had its rest. */
+    return at != 0 && at < rt->pause_until_ms ? rt->pause_until_ms : at;
+}
+
+/* Milliseconds until the loop wants to run without being called; -1: never. */
+static int64_t patience_ms(const struct runtime *rt, int64_t now)
+{
+    int64_t at = next_commit_ms(rt, now);
+
+    if (rt->n_lives > 0 || rt->unread) {
+        earlier(&at, next_read_ms(rt));
     }
     if (rt->indexer != NULL) {
         earlier(&at, indexer_deadline_ms(rt->indexer));
@@ -410,7 +436,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
 
 /* --- signals ----------------------------------------------------------- */
 
-static int open_signals(void)
+enum rc loop_open_signals(struct runtime *rt)
 {
     sigset_t set;
 
@@ -418,17 +444,20 @@ static int open_signals(void)
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);
     (void)sigaddset(&set, SIGCHLD);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) {
-        return -1;
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    rt->sig_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (rt->sig_fd < 0) {
+        log_error(NULL, "signalfd: %s", strerror(errno));
+        return RC_IO;
     }
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return RC_OK;
 }
 
-static void take_signals(struct runtime *rt, int fd)
+static void take_signals(struct runtime *rt)
 {
     struct signalfd_siginfo info;
 
-    while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+    while (read(rt->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo == SIGCHLD) {
             if (indexer_reap(rt->indexer)) {
                 tool_resume(rt);
@@ -480,8 +509,11 @@ static enum rc find_work(struct runtime *rt)
  * is there again. */
 static void shut_down(struct runtime *rt)
 {
-    enum rc rc = store_batch_begin(rt->store);
+    enum rc rc;
 
+    /* There is no later turn to come back in. */
+    store_set_busy(rt->store, rt->conf.busy_timeout_ms);
+    rc = store_batch_begin(rt->store);
     for (size_t i = 0; i < rt->n_lives && rc == RC_OK; i++) {
         rc = run_one(rt, rt->lives[i], run_step_shutdown);
     }
@@ -496,9 +528,9 @@ static void shut_down(struct runtime *rt)
     }
 }
 
-static enum rc turn(struct runtime *rt, int sig_fd)
+static enum rc turn(struct runtime *rt)
 {
-    struct http_fd fds[2] = {{.fd = doorbell_fd(rt->bell)}, {.fd = sig_fd}};
+    struct http_fd fds[2] = {{.fd = doorbell_fd(rt->bell)}, {.fd = rt->sig_fd}};
     int64_t now = clock_boot_ms();
     enum rc rc = http_wait(rt->http, fds, 2, patience_ms(rt, now));
 
@@ -507,15 +539,11 @@ static enum rc turn(struct runtime *rt, int sig_fd)
     }
     now = clock_boot_ms();
     if (fds[1].readable) {
-        take_signals(rt, sig_fd);
+        take_signals(rt);
     }
     if ((fds[0].readable && doorbell_drain(rt->bell)) ||
-        (rt->n_lives > 0 && now - rt->read_ms >= FALLBACK_MS)) {
-        rc = read_changes(rt);
-        if (rc != RC_OK) {
-            log_warn(NULL, "changes could not be read: %s", rc_name(rc));
-            rt->read_ms = now;
-        }
+        ((rt->n_lives > 0 || rt->unread) && now >= next_read_ms(rt))) {
+        read_changes(rt, now);
     }
     if (rt->indexer != NULL && indexer_deadline_ms(rt->indexer) != 0 &&
         now >= indexer_deadline_ms(rt->indexer)) {
@@ -528,26 +556,20 @@ static enum rc turn(struct runtime *rt, int sig_fd)
 
 enum rc loop_run(struct runtime *rt)
 {
-    int sig_fd = open_signals();
     enum rc rc;
 
-    if (sig_fd < 0) {
-        log_error(NULL, "signalfd: %s", strerror(errno));
-        return RC_IO;
-    }
     rt->mem = arena_new(TURN_BYTES);
     rc = rt->mem == NULL ? RC_NOMEM : find_work(rt);
     if (rc == RC_OK) {
         rc = commit_turn(rt, clock_boot_ms());
     }
     while (rc == RC_OK && !rt->stopping) {
-        rc = turn(rt, sig_fd);
+        rc = turn(rt);
     }
     if (rc == RC_OK) {
         shut_down(rt);
     }
     live_free_all(rt);
     arena_free(rt->mem);
-    (void)close(sig_fd);
     return rc;
 }

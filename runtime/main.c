@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
@@ -119,6 +120,9 @@ static void close_parts(struct runtime *rt)
     doorbell_close(rt->bell);
     store_close(rt->store);
     free(rt->chat_url);
+    if (rt->sig_fd >= 0) {
+        (void)close(rt->sig_fd);
+    }
 }
 
 static enum rc serve(struct runtime *rt)
@@ -132,8 +136,12 @@ static enum rc serve(struct runtime *rt)
     if (rc != RC_OK) {
         return rc;
     }
-    rc = open_parts(rt);
-    if (rc == RC_OK) {
+    /* Before any child is started, and before anything that may take long. */
+    rc = loop_open_signals(rt);
+    if (rc == RC_OK && !told_to_end) {
+        rc = open_parts(rt);
+    }
+    if (rc == RC_OK && !told_to_end) {
         rt->endpoint = ENDPOINT_UNKNOWN;
         rt->endpoint_told = true;
         flight_probe(rt);
@@ -147,7 +155,7 @@ static enum rc serve(struct runtime *rt)
 
 int main(int argc, char **argv)
 {
-    static struct runtime rt;
+    static struct runtime rt = {.sig_fd = -1};
     const char *file;
     char err[300];
     enum rc rc;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/base/json.h"
 
@@ -29,6 +30,12 @@ const char *model_error_kind_name(enum model_error_kind kind)
 
     assert(kind < MODEL_ERROR_KIND__MAX);
     return name[kind];
+}
+
+bool model_reply_is_torn(const struct model_reply *reply)
+{
+    return strcasecmp(reply->finish, "length") == 0 ||
+           strcasecmp(reply->finish, "max_tokens") == 0;
 }
 
 /* --- a reply as a row keeps it ----------------------------------------- */

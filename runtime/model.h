@@ -46,6 +46,9 @@ enum rc model_reply_print(const struct model_reply *,
 enum rc model_reply_parse(const char *json, size_t len, struct arena *,
                           struct model_reply *out) RC_MUST_CHECK;
 
+/* It ended at the output limit, by whatever name the provider calls that. */
+bool model_reply_is_torn(const struct model_reply *);
+
 /* How a reply stands. */
 enum model_verdict {
     MODEL_OPEN = 0, /* more may come */

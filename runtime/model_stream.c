@@ -62,6 +62,8 @@ enum rc model_stream_new(const struct model_stream_options *o,
                          struct model_stream **out)
 {
     struct model_stream *s = calloc(1, sizeof(*s));
+    size_t max_text =
+        o->max_text_bytes > 0 ? o->max_text_bytes : o->max_reply_bytes;
 
     if (s == NULL) {
         return RC_NOMEM;
@@ -70,9 +72,9 @@ enum rc model_stream_new(const struct model_stream_options *o,
     s->left = o->max_reply_bytes;
     sse_init(&s->sse, MODEL_STREAM_LINE_MAX, on_event, s);
     buf_init(&s->whole, o->max_reply_bytes);
-    model_text_init(&s->text, o->max_reply_bytes);
+    model_text_init(&s->text, max_text);
     model_text_init(&s->reasoning, o->max_reply_bytes);
-    model_calls_init(&s->calls, MODEL_STREAM_CALLS_MAX, o->max_reply_bytes);
+    model_calls_init(&s->calls, MODEL_STREAM_CALLS_MAX, max_text);
     (void)snprintf(s->call_id_prefix, sizeof(s->call_id_prefix), "%s",
                    o->call_id_prefix);
     *out = s;
@@ -402,7 +404,7 @@ static bool has_content(const struct model_stream *s)
 
 enum model_verdict model_stream_verdict(const struct model_stream *s)
 {
-    static const char *const length[] = {"length", "max_tokens", NULL};
+    const struct model_reply end = {.finish = s->finish};
     static const char *const filtered[] = {"content_filter", "safety", NULL};
 
     if (has_failed(s)) {
@@ -414,7 +416,7 @@ enum model_verdict model_stream_verdict(const struct model_stream *s)
     if (s->finish[0] == '\0' && !s->done_seen) {
         return MODEL_CUT;
     }
-    if (is_any(s->finish, length)) {
+    if (model_reply_is_torn(&end)) {
         return MODEL_LENGTH;
     }
     if (is_any(s->finish, filtered)) {

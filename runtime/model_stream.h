@@ -19,7 +19,9 @@ struct model_stream;
 #define MODEL_STREAM_LINE_MAX  ((size_t)1024 * 1024)
 
 struct model_stream_options {
-    size_t max_reply_bytes;     /* of the body, and of the text in it */
+    size_t max_reply_bytes;     /* of the body, and of the reasoning in it */
+    size_t max_text_bytes;      /* of the text, and of one call's arguments; 0:
+                                 * no bound of their own */
     const char *call_id_prefix; /* a call without an id, or with one that
                                  * another has, is named <prefix>_<position>;
                                  * make it unique, as by the request's id.

@@ -111,7 +111,7 @@ static enum rc hand_over(struct step *s, const struct request *q,
     enum rc rc = store_handoff_add(s->rt->store, to, &in, &h);
 
     if (rc == RC_OK) {
-        loop_touch(s->rt, to->id);
+        s->rt->touched = true;
         succeed(s, out,
                 h.state == HANDOFF_NOT_APPLIED
                     ? "not applied: the research had ended"
@@ -167,7 +167,7 @@ static enum rc op_stop(struct step *s, const struct request *q,
     }
     rc = store_run_stop_row(s->rt->store, &to, s->now_ms);
     if (rc == RC_OK) {
-        loop_touch(s->rt, to.id);
+        s->rt->touched = true;
         succeed(s, out, "stopped", id_text(ID_RUN, to.id, id));
     }
     return rc;
@@ -318,8 +318,9 @@ enum rc operation_run(struct step *s, const struct request *q,
         if (strcmp(OPERATIONS[i].name, call->name) != 0) {
             continue;
         }
-        if (json_parse(call->arguments, strlen(call->arguments), &args, NULL) !=
-            RC_OK) {
+        if (!call->arguments_valid ||
+            json_parse(call->arguments, strlen(call->arguments), &args, NULL) !=
+                RC_OK) {
             refuse(out, "{\"error\":\"the arguments are not a JSON object\"}");
             return RC_OK;
         }

@@ -9,8 +9,9 @@
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 
-#define PART_BYTES   8192
-#define REPORT_BYTES (1u << 20)
+/* An assembled report takes up notes and sources until it is so long. */
+#define REPORT_BYTES (256u << 10)
+#define NOTE_BYTES   4096
 #define QUOTE_BYTES  400
 
 /* --- coverage (R31) ---------------------------------------------------- */
@@ -103,17 +104,11 @@ static bool all_covered(const struct cover *c)
 
 static enum rc write_report(struct step *s, const char *report)
 {
-    size_t len = strlen(report);
     enum rc rc = store_answer_open(s->rt->store, &s->run);
 
-    while (len > 0 && rc == RC_OK) {
-        size_t part = utf8_clip(report, len, PART_BYTES);
-
-        rc = store_answer_add(s->rt->store, &s->run, report, part);
-        report += part;
-        len -= part;
-    }
-    return rc;
+    return rc == RC_OK
+               ? store_answer_add(s->rt->store, &s->run, report, strlen(report))
+               : rc;
 }
 
 static enum rc end_with(struct step *s, const char *report,
@@ -146,8 +141,11 @@ static enum rc add_notes(struct step *s, struct buf *out)
     if (rc == RC_OK && n > 0) {
         buf_puts(out, "\n## Notes\n\n");
     }
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        buf_printf(out, "- %s\n", notes[i].body);
+    for (size_t i = 0; i < n && rc == RC_OK && out->len < REPORT_BYTES; i++) {
+        size_t keep =
+            utf8_clip(notes[i].body, strlen(notes[i].body), NOTE_BYTES);
+
+        buf_printf(out, "- %.*s\n", (int)keep, notes[i].body);
     }
     return rc;
 }
@@ -162,7 +160,7 @@ static enum rc add_sources(struct step *s, struct buf *out)
     if (rc == RC_OK && n > 0) {
         buf_puts(out, "\n## What was found\n\n");
     }
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+    for (size_t i = 0; i < n && rc == RC_OK && out->len < REPORT_BYTES; i++) {
         size_t len = strlen(list[i].body);
         size_t keep = utf8_clip(list[i].body, len, QUOTE_BYTES);
 
@@ -180,7 +178,7 @@ enum rc research_assemble(struct step *s)
     struct buf report;
     enum rc rc = list_requirements(s, &c);
 
-    buf_init(&report, REPORT_BYTES);
+    buf_init(&report, 4 * REPORT_BYTES);
     buf_printf(&report,
                "# %s\n\nThe research ended before the model could write its "
                "report. This is what it had found, put together from its notes "
@@ -231,6 +229,12 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args)
 
     if (rc != RC_OK) {
         return rc;
+    }
+    if (s->run.state == RUN_AWAITING_INPUT) {
+        return tool_settle_inside(s, t, true,
+                                  "{\"error\":\"not delivered: a question to "
+                                  "the person came with it\"}",
+                                  "held back: a question came with it");
     }
     if (waiting) { /* R22 */
         return tool_settle_inside(
@@ -344,17 +348,21 @@ static enum rc take_note(struct step *s, struct tool_call *t)
         return rc;
     }
     if (json_parse(t->arguments, strlen(t->arguments), &args, NULL) != RC_OK) {
-        return tool_settle_inside(s, t, true,
-                                  "{\"error\":\"text: expected a text\"}",
-                                  "broken arguments");
+        return tool_settle_inside(
+            s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
+            "broken arguments");
     }
     text = json_str(args, "text", "");
-    if (text[0] != '\0') {
+    if (text[0] == '\0') {
+        rc = tool_settle_inside(s, t, true,
+                                "{\"error\":\"text: expected a text\"}",
+                                "no text was given");
+    } else {
         rc = store_note_add(s->rt->store, s->run.id, text, s->now_ms);
-    }
-    if (rc == RC_OK) {
-        rc =
-            tool_settle_inside(s, t, false, "{\"outcome\":\"noted\"}", "noted");
+        if (rc == RC_OK) {
+            rc = tool_settle_inside(s, t, false, "{\"outcome\":\"noted\"}",
+                                    "noted");
+        }
     }
     json_free(args);
     return rc;
@@ -475,7 +483,8 @@ static enum rc was_asked(struct step *s, const struct request *last, bool *out)
     return rc;
 }
 
-enum rc research_go_on(struct step *s, const struct request *last, bool *is_end)
+enum rc research_go_on(struct step *s, const struct request *last, bool pending,
+                       bool *is_end)
 {
     struct model_reply reply;
     bool asked = false;
@@ -498,7 +507,9 @@ enum rc research_go_on(struct step *s, const struct request *last, bool *is_end)
     if (reply.n_calls > 0) {
         return RC_OK;
     }
-    rc = was_asked(s, last, &asked);
+    if (!pending) { /* R22 */
+        rc = was_asked(s, last, &asked);
+    }
     if (rc == RC_OK && asked) {
         *is_end = true;
         return end_with_text(s, reply.text);

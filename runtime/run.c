@@ -24,6 +24,7 @@
 #define TOOL_GRACE_MS    2000
 #define CLOSEOUT_TIME_MS 60000
 #define PROGRESS_BYTES   160
+#define AGAIN_MS         10
 
 /* --- small pieces ------------------------------------------------------ */
 
@@ -274,6 +275,108 @@ static enum rc settle_ended(struct step *s)
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+/* --- planning ---------------------------------------------------------- */
+
+/* What the next research request is for: another one, or the closeout. */
+static enum request_purpose next_research(struct step *s,
+                                          const struct request *last)
+{
+    const struct conf *c = &s->rt->conf;
+    const struct run *r = &s->run;
+    int64_t input = last != NULL ? last->input_estimate : 0;
+    int64_t cost = input + c->model_max_output_tokens;
+    enum run_reason hit = REASON_NONE;
+
+    if (time_left_ms(s, false) <= 0) {
+        hit = REASON_DEADLINE;
+    } else if (r->requests.used >= r->requests.limit - 1) {
+        hit = REASON_BUDGET_REQUESTS;
+    } else if (r->tokens.used + 2 * cost > r->tokens.limit) {
+        hit = REASON_BUDGET_TOKENS;
+    } else if (cost > c->model_context_tokens) {
+        hit = REASON_LENGTH;
+    }
+    if (hit != REASON_NONE) {
+        run_hit_limit(s, hit);
+    }
+    /* An exhausted quota is waited out: it alone ends nothing. */
+    return hit != REASON_NONE || (r->limit_reason != REASON_NONE &&
+                                  r->limit_reason != REASON_PROVIDER_QUOTA)
+               ? PURPOSE_CLOSEOUT
+               : PURPOSE_RESEARCH;
+}
+
+/* How many replies the short exchange has had. */
+static enum rc count_done(struct step *s, size_t *done)
+{
+    struct request *list = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_request_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    *done = 0;
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        *done += list[i].state == EFFECT_DONE ? 1 : 0;
+    }
+    return rc;
+}
+
+static enum rc next_short(struct step *s, const struct request *last,
+                          enum request_purpose *purpose)
+{
+    struct offer o;
+    size_t done = 0;
+    enum rc rc = count_done(s, &done);
+
+    if (rc == RC_OK) {
+        rc = offer_find(s, &o);
+    }
+    if (rc != RC_OK) {
+        return rc;
+    }
+    *purpose =
+        done == 0 && offer_any_operation(&o) ? PURPOSE_ENTRY : PURPOSE_ANSWER;
+    if (last != NULL && last->state != EFFECT_DONE) {
+        *purpose = last->purpose;
+    }
+    return RC_OK;
+}
+
+/* The next request, or the end where the budget has none left. An input that
+ * can no longer be put together has come to its length. */
+static enum rc plan(struct step *s, const struct request *last, int64_t attempt,
+                    int64_t not_before_ms)
+{
+    enum request_purpose purpose = PURPOSE_RESEARCH;
+    struct request next;
+    enum rc rc = RC_OK;
+
+    if (is_research(s)) {
+        purpose = next_research(s, last);
+    } else if (s->run.requests.used >= s->run.requests.limit) {
+        return run_end(s, RUN_INCOMPLETE, REASON_BUDGET_REQUESTS, NULL);
+    } else {
+        rc = next_short(s, last, &purpose);
+    }
+    if (rc == RC_OK) {
+        rc = context_plan(s, purpose, last, attempt, not_before_ms, &next);
+    }
+    if (rc != RC_TOO_LARGE) {
+        return rc;
+    }
+    if (!is_research(s)) {
+        return run_end(s, RUN_INCOMPLETE, REASON_LENGTH,
+                       "This has grown too long for the model.");
+    }
+    run_hit_limit(s, REASON_LENGTH);
+    return research_assemble(s);
+}
+
+static enum rc plan_next(struct step *s, const struct request *last)
+{
+    return plan(s, last, 1, 0);
+}
+
 /* --- retrying (R27) ---------------------------------------------------- */
 
 static int64_t backoff_ms(int64_t attempt)
@@ -299,10 +402,29 @@ static bool is_rate(const struct outcome *o)
 static enum rc plan_again(struct step *s, const struct request *last,
                           int64_t wait_ms)
 {
-    struct request next;
+    return plan(s, last, last->attempt + 1, s->now_ms + wait_ms);
+}
 
-    return context_plan(s, last->purpose, last, last->attempt + 1,
-                        s->now_ms + wait_ms, &next);
+/* Turned away at the door: nothing was executed. */
+static bool was_refused(const struct request *q)
+{
+    return q->usage.known && q->usage.input_tokens == 0 &&
+           q->usage.output_tokens == 0;
+}
+
+/* Failures in a row up to the newest request; refusals are no failures. */
+static enum rc count_failures(struct step *s, int64_t *failures)
+{
+    struct request *list = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_request_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    *failures = 0;
+    while (rc == RC_OK && n > 0 && list[n - 1].state == EFFECT_FAILED) {
+        *failures += was_refused(&list[--n]) ? 0 : 1;
+    }
+    return rc;
 }
 
 static enum rc fail(struct step *s, const char *detail)
@@ -310,10 +432,23 @@ static enum rc fail(struct step *s, const char *detail)
     return run_end(s, RUN_FAILED, REASON_PROVIDER_ERROR, detail);
 }
 
+/* The same request would fail in the same way. */
+static bool is_hopeless(const struct outcome *o)
+{
+    return o->error.kind == MODEL_ERROR_AUTH ||
+           o->error.kind == MODEL_ERROR_CONTEXT ||
+           o->verdict == MODEL_FILTERED ||
+           (o->status >= 400 && o->status < 500 && o->status != 408 &&
+            o->status != 409);
+}
+
 /* A failed request: wait for the provider, try again, or end. */
 static enum rc retry_or_end(struct step *s, struct request *last,
                             const struct outcome *o)
 {
+    int64_t failures = 0;
+    enum rc rc;
+
     if (last->purpose == PURPOSE_CLOSEOUT) {
         return research_assemble(s);
     }
@@ -332,14 +467,15 @@ static enum rc retry_or_end(struct step *s, struct request *last,
         run_hit_limit(s, REASON_LENGTH);
         return research_assemble(s);
     }
-    if (o->error.kind == MODEL_ERROR_AUTH ||
-        o->error.kind == MODEL_ERROR_CONTEXT || o->verdict == MODEL_FILTERED ||
-        (o->status >= 400 && o->status < 500 && o->status != 408 &&
-         o->status != 409) ||
-        (!is_research(s) && o->text_shown) || last->attempt > RETRIES_MAX) {
+    if (is_hopeless(o) || (!is_research(s) && o->text_shown)) {
         return fail(s, o->detail);
     }
-    return plan_again(s, last, backoff_ms(last->attempt));
+    rc = count_failures(s, &failures);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    return failures > RETRIES_MAX ? fail(s, o->detail)
+                                  : plan_again(s, last, backoff_ms(failures));
 }
 
 /* --- facts ------------------------------------------------------------- */
@@ -446,8 +582,7 @@ static enum rc take_failed(struct step *s, struct request *last,
         return rc;
     }
     count_usage(s, &last->usage);
-    if (refused) {
-        /* Turned away at the door: nothing was executed. */
+    if (was_refused(last)) {
         s->run.requests.used--;
     }
     return retry_or_end(s, last, o);
@@ -515,99 +650,17 @@ static enum rc apply_facts(struct step *s)
 
 /* --- deciding ---------------------------------------------------------- */
 
-/* What the next research request is for: another one, or the closeout. */
-static enum request_purpose next_research(struct step *s,
-                                          const struct request *last)
-{
-    const struct conf *c = &s->rt->conf;
-    const struct run *r = &s->run;
-    int64_t input = last != NULL ? last->input_estimate : 0;
-    int64_t cost = input + c->model_max_output_tokens;
-
-    enum run_reason hit = REASON_NONE;
-
-    if (time_left_ms(s, false) <= 0) {
-        hit = REASON_DEADLINE;
-    } else if (r->requests.used >= r->requests.limit - 1) {
-        hit = REASON_BUDGET_REQUESTS;
-    } else if (r->tokens.used + 2 * cost > r->tokens.limit) {
-        hit = REASON_BUDGET_TOKENS;
-    } else if (cost > c->model_context_tokens) {
-        hit = REASON_LENGTH;
-    }
-    if (hit != REASON_NONE) {
-        run_hit_limit(s, hit);
-    }
-    /* An exhausted quota is waited out: it alone ends nothing. */
-    return hit != REASON_NONE || (r->limit_reason != REASON_NONE &&
-                                  r->limit_reason != REASON_PROVIDER_QUOTA)
-               ? PURPOSE_CLOSEOUT
-               : PURPOSE_RESEARCH;
-}
-
-/* How many replies the short exchange has had. */
-static enum rc count_done(struct step *s, size_t *done)
-{
-    struct request *list = NULL;
-    size_t n = 0;
-    enum rc rc =
-        store_request_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
-
-    *done = 0;
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        *done += list[i].state == EFFECT_DONE ? 1 : 0;
-    }
-    return rc;
-}
-
-static enum rc next_short(struct step *s, const struct request *last,
-                          enum request_purpose *purpose)
-{
-    struct offer o;
-    size_t done = 0;
-    enum rc rc = count_done(s, &done);
-
-    if (rc == RC_OK) {
-        rc = offer_find(s, &o);
-    }
-    if (rc != RC_OK) {
-        return rc;
-    }
-    *purpose =
-        done == 0 && offer_any_operation(&o) ? PURPOSE_ENTRY : PURPOSE_ANSWER;
-    if (last != NULL && last->state != EFFECT_DONE) {
-        *purpose = last->purpose;
-    }
-    return RC_OK;
-}
-
-static enum rc plan_next(struct step *s, const struct request *last)
-{
-    enum request_purpose purpose = PURPOSE_RESEARCH;
-    struct request next;
-    enum rc rc = RC_OK;
-
-    if (is_research(s)) {
-        purpose = next_research(s, last);
-    } else {
-        rc = next_short(s, last, &purpose);
-    }
-    if (rc == RC_OK && !is_research(s) &&
-        s->run.requests.used >= s->run.requests.limit) {
-        return run_end(s, RUN_INCOMPLETE, REASON_BUDGET_REQUESTS, NULL);
-    }
-    return rc == RC_OK ? context_plan(s, purpose, last, 1, 0, &next) : rc;
-}
-
 static enum rc send_request(struct step *s, struct request *last, bool *wait)
 {
     enum rc rc =
-        store_request_send(s->rt->store, &s->run, last,
-                           s->rt->conf.model_max_concurrent, s->now_ms);
+        live_must_yield(s->rt, s->live)
+            ? RC_FULL
+            : store_request_send(s->rt->store, &s->run, last,
+                                 s->rt->conf.model_max_concurrent, s->now_ms);
 
     *wait = true;
     if (rc == RC_FULL) {
-        s->live->needs_place = true;
+        live_await_place(s->rt, s->live);
         set_phase(s, PHASE_WAITING_FOR_PROVIDER);
         return RC_OK;
     }
@@ -620,7 +673,7 @@ static enum rc send_request(struct step *s, struct request *last, bool *wait)
             store_request_input(s->rt->store, last->id, &s->live->effects.body);
     }
     if (rc == RC_OK) {
-        s->live->needs_place = false;
+        s->live->place_turn = 0;
         s->live->effects.send_request = last->id;
         s->live->effects.purpose = last->purpose;
         s->run.requests.used++;
@@ -644,7 +697,28 @@ static enum rc overtake(struct step *s, struct request *last,
     last->usage = (struct usage){.known = true};
     rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_PLANNED,
                               s->now_ms);
-    return rc == RC_OK ? plan_next(s, last) : rc;
+    if (rc != RC_OK || cause == CAUSE_DEADLINE) {
+        return rc == RC_OK ? plan_next(s, last) : rc;
+    }
+    /* What is said meanwhile does not shorten the provider's wait. */
+    return plan(s, last, last->attempt, last->not_before_ms);
+}
+
+/* The closeout's own time is over before it was sent. */
+static enum rc lose_closeout(struct step *s, struct request *last)
+{
+    enum rc rc;
+
+    last->state = EFFECT_SKIPPED;
+    last->cause = CAUSE_DEADLINE;
+    last->usage = (struct usage){.known = true};
+    rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_PLANNED,
+                              s->now_ms);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    run_hit_limit(s, REASON_DEADLINE);
+    return research_assemble(s);
 }
 
 static enum rc decide_planned(struct step *s, struct request *last, bool *wait)
@@ -654,6 +728,9 @@ static enum rc decide_planned(struct step *s, struct request *last, bool *wait)
     bool pending = false;
     enum rc rc;
 
+    if (closeout && time_left_ms(s, true) <= 0) {
+        return lose_closeout(s, last);
+    }
     if (is_research(s) && !closeout && time_left_ms(s, false) <= 0) {
         run_hit_limit(s, REASON_DEADLINE);
         return overtake(s, last, CAUSE_DEADLINE);
@@ -675,23 +752,28 @@ static enum rc decide_planned(struct step *s, struct request *last, bool *wait)
     return rc == RC_OK ? send_request(s, last, wait) : rc;
 }
 
+/* A runtime went down while something of this Run was under way (R29). */
+static enum rc note_crash(struct step *s)
+{
+    s->run.crashes++;
+    s->save = true;
+    set_phase(s, PHASE_RECOVERING);
+    return s->run.crashes < CRASHES_MAX
+               ? RC_OK
+               : run_end(s, RUN_FAILED, REASON_CRASHED,
+                         "The runtime went down three times over this.");
+}
+
 /* Sent by a runtime that is no more. */
 static enum rc recover(struct step *s, struct request *last)
 {
     bool closeout = last->purpose == PURPOSE_CLOSEOUT;
     enum rc rc = settle_cut_short(s, last, EFFECT_UNKNOWN, CAUSE_NONE);
 
-    if (rc != RC_OK) {
-        return rc;
+    if (rc == RC_OK) {
+        rc = note_crash(s);
     }
-    s->run.crashes++;
-    s->save = true;
-    set_phase(s, PHASE_RECOVERING);
-    if (s->run.crashes >= CRASHES_MAX) {
-        return run_end(s, RUN_FAILED, REASON_CRASHED,
-                       "The runtime went down three times over this.");
-    }
-    return closeout ? research_assemble(s) : RC_OK;
+    return rc == RC_OK && !ended(s) && closeout ? research_assemble(s) : rc;
 }
 
 static enum rc interrupt(struct step *s, struct request *last,
@@ -771,64 +853,102 @@ static enum rc close_question(struct step *s, struct tool_call *t,
     return settle_tool(s, t, EFFECT_DONE, CAUSE_NONE, result);
 }
 
-static enum rc decide_call(struct step *s, struct tool_call *t,
-                           const struct handoff *h, bool pending, bool *wait)
-{
-    const struct tool *tool = tool_find(t->name);
+/* Why the calls of a reply do not go on: the time is over, or the person said
+ * something new. What is in flight may end until grace_end_ms. */
+struct break_off {
+    bool yes;
+    enum effect_cause cause;
+    int64_t grace_end_ms; /* Unix */
+    const char *result;   /* told to the model */
+};
 
-    if (t->state == EFFECT_PLANNED) {
-        if (pending) {
-            return settle_tool(s, t, EFFECT_SKIPPED, cause_of(h),
-                               "{\"error\":\"skipped: the person said "
-                               "something new, which follows\"}");
-        }
-        *wait = true;
-        return send_tool(s, t);
+static struct break_off find_break(const struct step *s,
+                                   const struct handoff *h, bool pending)
+{
+    if (time_left_ms(s, false) <= 0) {
+        return (struct break_off){
+            .yes = true,
+            .cause = CAUSE_DEADLINE,
+            .grace_end_ms = s->now_ms,
+            .result = "{\"error\":\"not carried out: the time is over\"}"};
     }
-    if (t->state != EFFECT_SENT) {
+    return (struct break_off){
+        .yes = pending,
+        .cause = pending ? cause_of(h) : CAUSE_NONE,
+        .grace_end_ms = h->created_ms + TOOL_GRACE_MS,
+        .result = "{\"error\":\"not carried out: the person said something "
+                  "new, which follows\"}"};
+}
+
+static enum rc decide_call(struct step *s, struct tool_call *t,
+                           const struct break_off *b, bool *wait)
+{
+    if (t->state == EFFECT_PLANNED && b->yes) {
+        return settle_tool(s, t, EFFECT_SKIPPED, b->cause, b->result);
+    }
+    if (t->state == EFFECT_SENT && b->yes && s->now_ms >= b->grace_end_ms) {
+        return settle_tool(s, t, EFFECT_INTERRUPTED, b->cause, b->result);
+    }
+    if (t->state != EFFECT_PLANNED && t->state != EFFECT_SENT) {
         return RC_OK;
-    }
-    if (tool == NULL) {
-        return close_question(s, t, h, pending);
-    }
-    if (pending && s->now_ms - h->created_ms >= TOOL_GRACE_MS) {
-        return settle_tool(s, t, EFFECT_INTERRUPTED, cause_of(h),
-                           "{\"error\":\"interrupted: the person said "
-                           "something new, which follows\"}");
     }
     *wait = true;
-    if (pending) {
-        wake_in(s, h->created_ms + TOOL_GRACE_MS - s->now_ms);
+    if (b->yes) {
+        wake_in(s, b->grace_end_ms - s->now_ms);
     }
-    if (live_tool_running(s->live, t->id)) {
-        return RC_OK;
+    /* What is sent but does not run was left by a runtime that is no more. All
+     * tools so far only read: they are done again under the same row. */
+    return live_tool_running(s->live, t->id) ? RC_OK : send_tool(s, t);
+}
+
+/* Calls that only rows know of were under way when a runtime went down. */
+static bool left_behind(const struct step *s, const struct tool_call *calls,
+                        size_t n)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < n && !s->live->known; i++) {
+        found = found || (calls[i].state == EFFECT_SENT &&
+                          tool_find(calls[i].name) != NULL);
     }
-    /* Left by a runtime that is no more. All tools so far only read: they are
-     * done again under the same row. */
-    return send_tool(s, t);
+    return found;
+}
+
+static enum rc decide_calls(struct step *s, const struct request *last,
+                            const struct handoff *h, bool pending, bool *wait)
+{
+    const struct break_off b = find_break(s, h, pending);
+    struct tool_call *calls = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls, &n);
+
+    if (rc == RC_OK && left_behind(s, calls, n)) {
+        rc = note_crash(s);
+    }
+    for (size_t i = 0; i < n && rc == RC_OK && !ended(s); i++) {
+        rc = calls[i].state == EFFECT_SENT && tool_find(calls[i].name) == NULL
+                 ? close_question(s, &calls[i], h, pending)
+                 : decide_call(s, &calls[i], &b, wait);
+    }
+    return rc;
 }
 
 static enum rc decide_done(struct step *s, struct request *last, bool *wait)
 {
-    struct tool_call *calls = NULL;
     struct handoff h = {0};
     bool pending = false;
     bool is_end = false;
-    size_t n = 0;
     enum rc rc = find_pending(s, &h, &pending);
 
     if (rc == RC_OK) {
-        rc = store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls,
-                                        &n);
+        rc = decide_calls(s, last, &h, pending, wait);
     }
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        rc = decide_call(s, &calls[i], &h, pending, wait);
-    }
-    if (rc != RC_OK || *wait) {
+    if (rc != RC_OK || *wait || ended(s)) {
         return rc;
     }
-    if (is_research(s) && !pending) {
-        rc = research_go_on(s, last, &is_end);
+    if (is_research(s)) {
+        rc = research_go_on(s, last, pending, &is_end);
     }
     return rc == RC_OK && !is_end ? plan_next(s, last) : rc;
 }
@@ -844,6 +964,7 @@ static enum rc decide_once(struct step *s, bool *wait)
     if (rc != RC_OK) {
         return rc;
     }
+    s->closeout = last.purpose == PURPOSE_CLOSEOUT;
     switch (last.state) {
     case EFFECT_PLANNED:
         return decide_planned(s, &last, wait);
@@ -888,6 +1009,9 @@ static enum rc decide(struct step *s)
          i++) {
         rc = decide_once(s, &wait);
     }
+    if (!wait) {
+        wake_in(s, AGAIN_MS); /* it is not through; others come first */
+    }
     return rc;
 }
 
@@ -906,7 +1030,9 @@ static enum rc load(struct step *s)
     }
     if (rc == RC_OK) {
         s->live->is_research = is_research(s);
-        if (s->run.state == RUN_RUNNING) {
+        if (s->run.state == RUN_RUNNING && s->live->clock_stopped) {
+            s->counted = true; /* it goes on from here (R28) */
+        } else if (s->run.state == RUN_RUNNING) {
             s->run.active_ms += s->boot_ms - s->live->clock_ms;
         }
     }
@@ -922,7 +1048,7 @@ static void set_timer(struct step *s)
         wake_in(s, s->rt->conf.max_wait_seconds * 1000 -
                        (s->now_ms - s->run.waiting_since_ms));
     } else {
-        wake_in(s, time_left_ms(s, s->run.phase == PHASE_CLOSEOUT));
+        wake_in(s, time_left_ms(s, s->closeout));
     }
 }
 
@@ -982,9 +1108,13 @@ enum rc run_step_give_up(struct step *s)
 {
     enum rc rc = load(s);
 
-    if (rc != RC_OK || ended(s)) {
+    if (rc == RC_OK && !ended(s)) {
+        rc = run_end(s, RUN_FAILED, REASON_CRASHED,
+                     "An internal error; the log of the runtime tells more.");
+    }
+    if (rc != RC_OK) {
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     }
-    return run_end(s, RUN_FAILED, REASON_CRASHED,
-                   "An internal error; the log of the runtime tells more.");
+    /* A request left as sent would hold a place of the provider for good. */
+    return settle_ended(s);
 }

@@ -104,13 +104,20 @@ struct effects {
 
 struct live {
     int64_t id;
-    bool dirty;       /* wants a step */
-    bool stepped;     /* has had its step in this turn */
-    bool needs_place; /* its planned request found the provider full */
-    bool is_research; /* as last seen; orders the wait for a place */
-    int64_t clock_ms; /* boot time up to which active_ms is counted */
-    int64_t wake_ms;  /* boot time of its next timer; 0: none */
-    int failures;     /* steps that failed in a row */
+    bool dirty;         /* wants a step */
+    bool stepped;       /* has had its step in this turn */
+    int64_t place_turn; /* its planned request waits for a place since this
+                         * turn; 0: it does not */
+    bool is_research;   /* as last seen; orders the wait for a place */
+    bool known;         /* has had a step: what runs, runs in this process */
+    int64_t clock_ms;   /* boot time up to which active_ms is counted */
+    bool clock_stopped; /* it awaited input */
+    struct {
+        int64_t clock_ms; /* 0: as it was */
+        bool clock_stopped;
+    } next;          /* what becomes of the clock once the turn is committed */
+    int64_t wake_ms; /* boot time of its next timer; 0: none */
+    int failures;    /* steps that failed in a row */
     struct flight *flight;
     struct facts facts;
     struct effects effects;
@@ -132,14 +139,16 @@ struct runtime {
     struct live **lives; /* ascending by id */
     size_t n_lives;
     size_t cap_lives;
+    int64_t place_turns;    /* given out so far */
     int64_t cursor;         /* newest change that was looked at */
     int64_t read_ms;        /* boot time when changes were last read */
     int64_t flushed_ms;     /* boot time when text was last committed */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
     bool stopping;
-    struct arena *mem;   /* of one turn */
-    int64_t touched[64]; /* other Runs that a step concerned */
-    size_t n_touched;
+    struct arena *mem; /* of one turn */
+    bool touched;      /* a step of this turn concerned other Runs */
+    bool unread;       /* changes could not be read */
+    int sig_fd;        /* signalfd of SIGTERM, SIGINT, SIGCHLD */
     enum endpoint_state endpoint;
     bool endpoint_told; /* endpoint differs from the row */
 };
@@ -155,6 +164,7 @@ struct step {
     int64_t wake_ms;    /* boot time of the next step without a fact; 0: none */
     bool save;          /* run was changed and must be written */
     bool counted;       /* active_ms up to now was written */
+    bool closeout;      /* its newest request is the closeout */
     const char *notice; /* said to the model in the next request, or NULL */
 };
 
@@ -169,6 +179,10 @@ void live_clear_facts(struct live *);
 void live_clear_effects(struct live *);
 void live_free_all(struct runtime *);
 bool live_tool_running(const struct live *, int64_t call_id);
+/* Wait for a place of the provider, behind those who wait already. */
+void live_await_place(struct runtime *, struct live *);
+/* Another Run is before this one: short work, or who waited longer (R20). */
+bool live_must_yield(const struct runtime *, const struct live *);
 
 /* --- run.c: the state machine ------------------------------------------ */
 
@@ -179,7 +193,7 @@ enum rc run_step(struct step *) RC_MUST_CHECK;
 enum rc run_step_text(struct step *) RC_MUST_CHECK;
 /* Settle what is under way as interrupted by a shutdown. */
 enum rc run_step_shutdown(struct step *) RC_MUST_CHECK;
-/* After repeated internal failures: end it as failed. */
+/* After repeated internal failures: end it as failed, and settle its effects. */
 enum rc run_step_give_up(struct step *) RC_MUST_CHECK;
 
 /* The first limit stays the cause (R26). */
@@ -196,8 +210,9 @@ enum rc entry_take_reply(struct step *, struct request *,
                          const struct model_reply *) RC_MUST_CHECK;
 enum rc research_take_reply(struct step *, struct request *,
                             const struct model_reply *) RC_MUST_CHECK;
-/* All calls of the last request are settled, or it had none. */
-enum rc research_go_on(struct step *, const struct request *last,
+/* All calls of the last request are settled, or it had none. pending: something
+ * was said that no request holds yet, so that this cannot be the end. */
+enum rc research_go_on(struct step *, const struct request *last, bool pending,
                        bool *ended) RC_MUST_CHECK;
 /* The closeout was lost: a report from notes and sources (R26). */
 enum rc research_assemble(struct step *) RC_MUST_CHECK;
@@ -315,9 +330,9 @@ bool indexer_reap(struct indexer *);
 
 /* --- loop.c ------------------------------------------------------------ */
 
+/* From now on SIGTERM, SIGINT and SIGCHLD wait for loop_run. RC_IO. */
+enum rc loop_open_signals(struct runtime *) RC_MUST_CHECK;
 /* Run until SIGTERM or SIGINT (RC_OK), or the ownership is lost (RC_FENCED). */
 enum rc loop_run(struct runtime *) RC_MUST_CHECK;
-/* Another Run's rows were changed by this step. */
-void loop_touch(struct runtime *, int64_t run_id);
 
 #endif

@@ -91,6 +91,11 @@ static enum rc failure(struct db *db, int code, const char *what, bool plain)
         return RC_CONFLICT;
     case SQLITE_TOOBIG:
         return RC_TOO_LARGE;
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+        log_error(NULL, "sql: %s: %d/%d: %s", what, code & 0xff, extended,
+                  message);
+        return RC_IO;
     case SQLITE_NOMEM:
         log_error(NULL, "sql: %s: out of memory", what);
         return RC_NOMEM;

@@ -3,9 +3,12 @@
  * While a Run works, its answer's text is in the parts of the feed; when it
  * ends, the text is kept whole, so that the feed may be pruned. */
 #include "sql/base/buf.h"
+#include "sql/base/utf8.h"
 #include "sql/store_priv.h"
 
 #define ANSWER_LIMIT_BYTES (4u << 20)
+/* A part must fit into a page of the feed, whatever came at once. */
+#define PART_BYTES 8192
 
 enum rc store_answer_open(struct store *st, struct run *r)
 {
@@ -40,8 +43,8 @@ static enum rc add_part(struct store *st, const struct run *r, const char *text,
     return db_run(q);
 }
 
-enum rc store_answer_add(struct store *st, struct run *r, const char *text,
-                         size_t len)
+static enum rc add_next(struct store *st, struct run *r, const char *text,
+                        size_t len)
 {
     struct dbq *q = db_use(st->db, STMT_RUN_ANSWER);
     enum rc rc;
@@ -55,6 +58,21 @@ enum rc store_answer_add(struct store *st, struct run *r, const char *text,
     }
     if (rc == RC_OK) {
         r->answer_parts++;
+    }
+    return rc;
+}
+
+enum rc store_answer_add(struct store *st, struct run *r, const char *text,
+                         size_t len)
+{
+    enum rc rc = RC_OK;
+
+    while (len > 0 && rc == RC_OK) {
+        size_t part = utf8_clip(text, len, PART_BYTES);
+
+        rc = add_next(st, r, text, part);
+        text += part;
+        len -= part;
     }
     return rc;
 }

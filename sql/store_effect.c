@@ -96,9 +96,20 @@ enum rc store_request_of_run(struct store *st, int64_t run_id, struct arena *a,
     return rc;
 }
 
-enum rc store_request_sent_count(struct store *st, int64_t *n)
+enum rc store_request_last_purpose(struct store *st, int64_t run_id,
+                                   enum request_purpose *out)
 {
-    return db_one_i64(db_use(st->db, STMT_REQUEST_SENT_COUNT), n);
+    struct dbq *q = db_use(st->db, STMT_REQUEST_LAST_PURPOSE);
+    bool found = false;
+    enum rc rc;
+
+    db_bind_i64(q, ":run", run_id);
+    if (db_next(q)) {
+        found = true;
+        *out = (enum request_purpose)store_word(q, 0, LIST_REQUEST_PURPOSE);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
 }
 
 enum rc store_request_sent_runs(struct store *st, struct arena *a,
@@ -327,21 +338,39 @@ enum rc store_request_plan(struct store *st, const struct run *run,
     return rc == RC_OK ? store_request_get(st, 0, id, a, out) : rc;
 }
 
+/* RC_FULL if the provider has no place for this request (R20). */
+static enum rc find_place(struct store *st, const struct request *r,
+                          int64_t max_concurrent)
+{
+    bool research =
+        r->purpose == PURPOSE_RESEARCH || r->purpose == PURPOSE_CLOSEOUT;
+    struct dbq *q = db_use(st->db, STMT_REQUEST_SENT_COUNT);
+    int64_t all = 0;
+    int64_t of_research = 0;
+    enum rc rc;
+
+    if (db_next(q)) {
+        all = db_i64(q, 0);
+        of_research = db_i64(q, 1);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK &&
+        (all >= max_concurrent || (research && max_concurrent >= 2 &&
+                                   of_research >= max_concurrent - 1))) {
+        rc = RC_FULL;
+    }
+    return rc;
+}
+
 enum rc store_request_send(struct store *st, const struct run *run,
                            struct request *r, int64_t max_concurrent,
                            int64_t now_ms)
 {
     struct dbq *q;
-    int64_t places = max_concurrent;
-    int64_t sent = 0;
-    enum rc rc = store_request_sent_count(st, &sent);
+    enum rc rc = find_place(st, r, max_concurrent);
 
-    /* With two or more places one is kept from research (R20). */
-    if (run->kind == RUN_RESEARCH && places >= 2) {
-        places--;
-    }
-    if (rc != RC_OK || sent >= places) {
-        return rc != RC_OK ? rc : RC_FULL;
+    if (rc != RC_OK) {
+        return rc;
     }
     q = db_use(st->db, STMT_REQUEST_SEND);
     db_bind_i64(q, ":id", r->id);

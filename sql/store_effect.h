@@ -126,13 +126,14 @@ enum rc store_request_plan(struct store *, const struct run *,
                            struct request *) RC_MUST_CHECK;
 
 /* planned -> sent, if the provider has a place (R20): max_concurrent places in
- * all, of which research leaves one free where there are two or more. RC_FULL:
+ * all, one of which research never takes where there are two or more. RC_FULL:
  * no place. RC_CONFLICT: no longer planned. */
 enum rc store_request_send(struct store *, const struct run *, struct request *,
                            int64_t max_concurrent,
                            int64_t now_ms) RC_MUST_CHECK;
-/* How many requests are under way, over all accounts. */
-enum rc store_request_sent_count(struct store *, int64_t *) RC_MUST_CHECK;
+/* The purpose of a Run's newest request; RC_NOT_FOUND if it has none. */
+enum rc store_request_last_purpose(struct store *, int64_t run_id,
+                                   enum request_purpose *) RC_MUST_CHECK;
 
 /* The first chunk that carries a choice has come. */
 enum rc store_request_first(struct store *, const struct run *,

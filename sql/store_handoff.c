@@ -91,8 +91,7 @@ enum rc store_handoff_of_messages(struct store *st, int64_t conversation_id,
 static enum rc judge(struct store *st, const struct run *r,
                      enum handoff_state *state, enum handoff_reason *reason)
 {
-    struct arena *a;
-    struct request last = {0};
+    enum request_purpose last = PURPOSE_ENTRY;
     enum rc rc;
 
     *state = HANDOFF_NOT_APPLIED;
@@ -102,13 +101,8 @@ static enum rc judge(struct store *st, const struct run *r,
                                            : HANDOFF_RUN_ENDED;
         return RC_OK;
     }
-    a = arena_new(4u << 20);
-    if (a == NULL) {
-        return RC_NOMEM;
-    }
-    rc = store_request_last(st, r->id, a, &last);
-    arena_free(a);
-    if (rc == RC_OK && last.purpose == PURPOSE_CLOSEOUT) {
+    rc = store_request_last_purpose(st, r->id, &last);
+    if (rc == RC_OK && last == PURPOSE_CLOSEOUT) {
         *reason = HANDOFF_BUDGET;
         return RC_OK;
     }

@@ -169,7 +169,8 @@ enum rc store_run_stop_row(struct store *, struct run *,
 
 /* Begin a new revision of the answer: parts start at 0 again. */
 enum rc store_answer_open(struct store *, struct run *) RC_MUST_CHECK;
-/* Append the next part (whole code points) of the open revision. */
+/* Append text (whole code points) to the open revision, as one part or, if it
+ * is long, as several. */
 enum rc store_answer_add(struct store *, struct run *, const char *text,
                          size_t len) RC_MUST_CHECK;
 /* Text of the current revision so far. */

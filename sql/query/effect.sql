@@ -28,6 +28,9 @@ SELECT id, run_id, purpose, state, cause, attempt, segment_id, body_bytes,
  ORDER BY id DESC
  LIMIT 1;
 
+-- stmt: REQUEST_LAST_PURPOSE read params=1 cols=1
+SELECT purpose FROM request WHERE run_id = :run ORDER BY id DESC LIMIT 1;
+
 -- stmt: REQUEST_BODY_FACTS read params=1 cols=4
 SELECT segment_id, tail, body_bytes, body_sha256 FROM request WHERE id = :id;
 
@@ -38,8 +41,10 @@ INSERT INTO request (run_id, purpose, state, attempt, segment_id, tail,
 VALUES (:run, :purpose, 'planned', :attempt, :segment, :tail, :body_bytes,
         :body_sha256, :input_estimate, :not_before_ms, :now_ms);
 
--- stmt: REQUEST_SENT_COUNT read scan params=0 cols=1
-SELECT count(*) FROM request INDEXED BY request_sent WHERE state = 'sent';
+-- stmt: REQUEST_SENT_COUNT read scan params=0 cols=2
+-- All, and those of research.
+SELECT count(*), COALESCE(sum(purpose IN ('research', 'closeout')), 0)
+  FROM request INDEXED BY request_sent WHERE state = 'sent';
 
 -- stmt: REQUEST_SEND write params=2 cols=0
 UPDATE request SET state = 'sent', sent_ms = :now_ms

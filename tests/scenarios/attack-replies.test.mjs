@@ -1,0 +1,220 @@
+// attack-replies.test.mjs - replies that no model should send, and that some do.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+
+const BOUND = { timeout: 60000 };
+
+test('CASES G-9: broken arguments are refused each by itself; siblings run', BOUND, async (t) => {
+  const { model, research, whole, sql } = await started(t, {}, { library: await shelf(t) });
+  const broken = ['', '[]', '["query"]', '"query"', '7', 'null', 'true', '{"query":', '{"query":"a"} x',
+    '{"query":["tides"]}', '{"query":"a","query":"b"}'];
+  const calls = [];
+  for (const name of ['library_search', 'library_read', 'note']) {
+    calls.push(...broken.map((args) => [name, args]));
+  }
+  model.next('research', (req, reply) => reply.call(...calls, ['library_search', { query: 'tides' }]));
+  const r = await research('tides');
+  const end = await whole(r.id);
+  assert.equal(end.run.state, 'completed');
+  for (const call of end.tool_calls.slice(0, calls.length)) {
+    assert.equal(call.state, 'failed', `${call.name} ${call.arguments}`);
+  }
+  assert.equal(end.tool_calls[calls.length].state, 'done');
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('CASES G-9: an operation with arguments that are no object is refused', BOUND, async (t) => {
+  for (const args of ['', '[]', '"x"', '3', '{"title":']) {
+    await t.test(args || 'empty', async (tt) => {
+      const { model, send, whole, sql } = await started(tt);
+      model.next('entry', (req, reply) => reply.call(['start_research', args]));
+      model.next('answer', (req, reply) => {
+        assert.match(req.body.messages.at(-1).content, /not a JSON object/);
+        reply.answer('I could not.');
+      });
+      const end = await whole((await send('look into it')).run.id);
+      assert.equal(end.run.kind, 'short');
+      assert.equal(end.run.answer.body, 'I could not.');
+      assertCallsAnswered(model);
+      await assertSettled(sql);
+    });
+  }
+});
+
+test('a question beside a report: the Run waits, the report is refused', BOUND, async (t) => {
+  const { model, aside, research, say, whole, sql } = await started(t);
+  model.next('research', (req, reply) => reply.call(
+    ['ask_user', { question: 'Which sea?' }],
+    ['deliver_report', { report: '# Early', coverage: [] }]));
+  const r = await research('the sea');
+  await aside.until((s) => s.runs.get(r.id)?.state === 'awaiting_input');
+  await say(r.id, 'the North Sea', 'reply');
+  const end = await whole(r.id);
+  assert.equal(end.run.state, 'completed');
+  assert.equal(end.run.answer.body, 'A scripted report.');
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('64 calls in one reply, and the same id for all', BOUND, async (t) => {
+  const { model, research, whole, sql } = await started(t, {}, { library: await shelf(t) });
+  model.next('research', (req, reply) => {
+    for (let i = 0; i < 64; i++) {
+      reply.delta({ tool_calls: [{ index: i, id: 'call_same', type: 'function',
+        function: { name: 'library_search', arguments: JSON.stringify({ query: `tides ${i}` }) } }] });
+    }
+    reply.finish('tool_calls').usage().done();
+  });
+  const r = await research('tides');
+  const end = await whole(r.id);
+  // R26: 60 are executed, the others are told that the limit is reached
+  assert.equal(end.tool_calls.filter((c) => c.state === 'done' && c.name === 'library_search').length, 60);
+  assert.equal(end.run.state, 'incomplete');
+  assert.equal(end.run.reason, 'budget_tools');
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('more calls than a reply may hold is a failed reply, which is tried again', BOUND, async (t) => {
+  const { model, research, whole } = await started(t);
+  model.next('research', (req, reply) => {
+    for (let i = 0; i < 65; i++) {
+      reply.toolCall('note', { text: `${i}` });
+    }
+    reply.finish('tool_calls').usage().done();
+  });
+  const end = await whole((await research('tides')).id);
+  assert.equal(end.run.state, 'completed');
+  assert.equal(end.requests[0].state, 'failed');
+});
+
+test('unknown tools and tools of another purpose are answered', BOUND, async (t) => {
+  const { model, research, send, whole, sql } = await started(t);
+  model.next('research', (req, reply) => reply.call(
+    ['rm_rf', {}], ['', {}], ['start_research', { title: 'x' }], ['adjust_research', { run: 'run_1' }],
+    ['deliver_report', '[]'], ['deliver_report', { report: '' }], ['deliver_report', 'torn {']));
+  const end = await whole((await research('tides')).id);
+  assert.equal(end.run.state, 'completed');
+  assert.equal(end.tool_calls.filter((c) => c.state === 'failed').length, 7);
+  model.next('entry', (req, reply) => reply.call(
+    ['deliver_report', { report: 'x' }], ['note', { text: 'x' }], ['rm_rf', {}]));
+  model.next('answer', (req, reply) => reply.call(['rm_rf', {}]));
+  const short = await whole((await send('hello')).run.id);
+  assert.equal(short.run.state, 'failed');
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('R31 broken coverage never completes and never breaks', BOUND, async (t) => {
+  const { model, research, whole, sql } = await started(t);
+  for (const coverage of [undefined, null, 'all', [], [1, null, 'x', [], {}], { id: 'x' },
+    [{ id: 7, status: 'covered' }], [{ id: 'msg_99', status: 'covered' }],
+    [{ id: 'request', status: 'COVERED', note: 3 }]]) {
+    model.next('research', (req, reply) => reply.call(['deliver_report', { report: '# R', coverage }]));
+    const end = await whole((await research('tides')).id);
+    assert.equal(end.run.state, 'incomplete', JSON.stringify(coverage));
+    assert.equal(end.run.reason, 'partial_coverage');
+    assert.equal(end.run.coverage[0].status, 'not_covered');
+  }
+  await assertSettled(sql);
+});
+
+test('a whole JSON reply hands the adjustment too', BOUND, async (t) => {
+  const { model, research, say, whole, sql } = await started(t);
+  model.next('research', async (req, reply) => {
+    reply.text('thinking');
+    await reply.hold('first');
+  });
+  model.next('research', (req, reply) => {
+    const ids = [...new Set(req.raw.toString().match(/msg_\d+/g))];
+    reply.status(200, {}, { id: 'x', object: 'chat.completion', choices: [{ index: 0,
+      finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: [{
+        id: 'c1', type: 'function', function: { name: 'deliver_report', arguments: JSON.stringify({
+          report: '# Whole', coverage: ids.map((id) => ({ id, status: 'covered' })) }) } }] } }],
+    usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } });
+  });
+  const r = await research('the sea');
+  await model.held('first');
+  await say(r.id, 'and salt');
+  const end = await whole(r.id);
+  assert.equal(end.run.answer.body, '# Whole');
+  assert.equal(end.run.state, 'completed');
+  assert.equal(end.handoffs[0].state, 'handed');
+  assert.equal(end.requests.length, 2);
+  await assertSettled(sql);
+});
+
+test('a huge answer ends in a clear state, and holds up nobody', BOUND, async (t) => {
+  const { model, send, research, stop, whole, run, ended, sql } = await started(t);
+  const chunk = 'words and more words '.repeat(24000); // 504 kB
+  model.next('entry', async (req, reply) => {
+    for (let i = 0; i < 14; i++) {
+      reply.text(chunk);
+    }
+    reply.finish().usage().done();
+  });
+  const big = (await send('say much')).run;
+  const small = await whole((await send('say little')).run.id);
+  assert.equal(small.run.state, 'completed');
+  await ended(big.id);
+  const [state, reason] = (await sql(`SELECT state, reason FROM run WHERE id = ${big.id.slice(4)}`)).split('|');
+  assert.notEqual(reason, 'crashed');
+  assert.ok(['completed', 'incomplete', 'failed'].includes(state), state);
+  model.next('research', (req, reply) => {
+    for (let i = 0; i < 14; i++) {
+      reply.text(chunk);
+    }
+    reply.finish().usage().done();
+  });
+  const r = await research('write much');
+  await ended(r.id);
+  assert.notEqual(await sql(`SELECT reason FROM run WHERE id = ${r.id.slice(4)}`), 'crashed');
+  await assertSettled(sql);
+  assert.ok(run && stop);
+});
+
+test('R27 a torn answer is incomplete, by whatever name the provider calls it', BOUND, async (t) => {
+  const { model, send, whole } = await started(t);
+  for (const finish of ['length', 'max_tokens', 'MAX_TOKENS']) {
+    model.next('entry', (req, reply) => reply.text('half a').finish(finish).usage().done());
+    const end = await whole((await send('question')).run.id);
+    assert.equal(end.run.state, 'incomplete', finish);
+    assert.equal(end.run.reason, 'length', finish);
+  }
+  model.next('entry', (req, reply) => reply.delta({ reasoning_content: 'hm' }).finish('length').usage().done());
+  const end = await whole((await send('question')).run.id);
+  assert.equal(end.run.reason, 'length');
+});
+
+test('plain text is asked once to be delivered, also when an adjustment came between', BOUND, async (t) => {
+  const { model, research, say, whole } = await started(t);
+  model.next('research', async (req, reply) => {
+    reply.text('Some prose.');
+    await reply.hold('prose');
+    reply.finish().usage().done();
+  });
+  const r = await research('the sea');
+  const held = await model.held('prose');
+  // the finish has been sent when the adjustment comes: it interrupts nothing
+  held.reply.finish().usage();
+  model.next('research', (req, reply) => {
+    const said = req.body.messages.map((m) => m.content).join('\n');
+    assert.match(said, /and salt/);
+    assert.match(said, /Hand in the report now/);
+    assert.match(req.body.messages.at(-1).content, /^\[adjustment/);
+    reply.answer('More prose.');
+  });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await say(r.id, 'and salt');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  held.reply.raw('data: [DONE]\n\n');
+  held.release();
+  const end = await whole(r.id);
+  assert.equal(end.run.answer.body, 'More prose.');
+  assert.deepEqual(end.requests.map((q) => q.state), ['done', 'done']);
+  assert.equal(end.run.reason, 'partial_coverage');
+});
