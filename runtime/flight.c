@@ -29,6 +29,7 @@ struct flight {
     struct buf error_body; /* of a reply that is not 2xx */
     struct buf said;       /* research: its prose so far, for the progress */
     int64_t said_ms;       /* boot time when progress was last taken from it */
+    size_t said_len;       /* bytes of it that progress has shown */
     bool first_told;
     bool text_shown;
     long status;
@@ -189,18 +190,39 @@ static void flight_free(struct flight *f)
 
 /* --- callbacks --------------------------------------------------------- */
 
+/* Length of the sentences of text that have come whole. */
+static size_t whole_sentences(const char *text, size_t len)
+{
+    while (len > 0) {
+        char c = text[len - 1];
+        bool stop = c == '.' || c == '!' || c == '?' || c == ':';
+
+        if (c == '\n' || (stop && (text[len] == ' ' || text[len] == '\n' ||
+                                   text[len] == '\0'))) {
+            break;
+        }
+        len--;
+    }
+    return len;
+}
+
 /* What a research says between its calls is its progress. */
 static void note_saying(struct flight *f)
 {
     int64_t now = clock_boot_ms();
     const char *said = buf_str(&f->said);
+    size_t len;
 
     if (f->said.len == 0 || now - f->said_ms < SAYING_EVERY_MS) {
         return;
     }
+    len = whole_sentences(said, utf8_clip(said, f->said.len, SAYING_BYTES));
+    if (len == 0 || len == f->said_len) {
+        return;
+    }
     f->said_ms = now;
-    f->live->facts.saying = arena_strndup(
-        f->live->facts.mem, said, utf8_clip(said, f->said.len, SAYING_BYTES));
+    f->said_len = len;
+    f->live->facts.saying = arena_strndup(f->live->facts.mem, said, len);
     f->live->dirty = true;
 }
 

@@ -221,6 +221,7 @@ static enum rc step_text(struct runtime *rt, struct live **done, size_t *n,
         if (text_due(rt, l, now)) {
             rc = run_one(rt, l, run_step_text);
             done[(*n)++] = l;
+            rt->flushing = true;
         }
     }
     return rc;
@@ -341,6 +342,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
         return RC_OK;
     }
     rt->touched = false;
+    rt->flushing = false;
     rc = store_batch_begin(rt->store);
     if (rc == RC_OK) {
         rc = store_newest(rt->store, &before);
@@ -360,7 +362,10 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
         rt->pause_until_ms = now + (rc == RC_BUSY ? RETRY_MS : PAUSE_MS);
         return RC_OK;
     }
-    rt->flushed_ms = now;
+    /* A commit for other reasons does not put off the text that waits. */
+    if (rt->flushing) {
+        rt->flushed_ms = now;
+    }
     rt->endpoint_told = true;
     doorbell_ring(rt->bell);
     skip_own(rt, before, after);

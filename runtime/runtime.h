@@ -143,6 +143,7 @@ struct runtime {
     int64_t cursor;         /* newest change that was looked at */
     int64_t read_ms;        /* boot time when changes were last read */
     int64_t flushed_ms;     /* boot time when text was last committed */
+    bool flushing;          /* this turn commits text whose time had come */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
     bool stopping;
     struct arena *mem; /* of one turn */
