@@ -1,0 +1,124 @@
+// page.test.mjs - what one sees while an answer comes, and when it does not:
+// the page over a scripted model.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+
+import { BUILD, startAside } from '../support/harness.mjs';
+import { ScriptedModel } from '../support/scripted-model.mjs';
+import { browserTest } from './browser.mjs';
+
+const TIMEOUT_MS = 60000;
+
+async function start(t, browser, conf = {}) {
+  const model = await ScriptedModel.start({ t });
+  const aside = await startAside({
+    t, model, conf, san: false, static: path.join(BUILD, 'static'),
+  });
+  const person = await browser.newPerson();
+  return { model, aside, person, page: await browser.open(person, aside) };
+}
+
+/** Three pieces, between which the test looks at the page. */
+const PIECES = ['The **first** piece,', ' then `the second`,', ' and the third. 第三片。'];
+const WHOLE = 'The first piece, then the second, and the third. 第三片。';
+
+async function inPieces(req, reply) {
+  reply.text(PIECES[0]);
+  await reply.hold('first');
+  reply.text(PIECES[1]);
+  await reply.hold('second');
+  reply.answer(PIECES[2]);
+}
+
+browserTest('R05 an answer is shown as it comes, and a reload in the midst changes nothing',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, aside, person, page } = await start(t, browser);
+    model.next('entry', inPieces);
+    await page.say('Tell me in pieces');
+    const prose = page.answer('Tell me in pieces').locator('.prose');
+
+    await page.until(prose, ([s]) => s === 'The first piece,');
+    (await model.held('first')).release();
+    await page.until(prose, ([s]) => s === 'The first piece, then the second,');
+
+    await page.tab.reload();
+    await page.until(prose, ([s]) => s === 'The first piece, then the second,');
+    const other = await browser.open(person, aside, new URL(page.tab.url()).hash);
+    const theirs = other.answer('Tell me in pieces').locator('.prose');
+    await page.until(theirs, ([s]) => s === 'The first piece, then the second,');
+
+    (await model.held('second')).release();
+    await page.until(prose, ([s]) => s === WHOLE);
+    await page.until(theirs, ([s]) => s === WHOLE);
+    await page.answer('Tell me in pieces').getByRole('button', { name: 'Stop' })
+      .waitFor({ state: 'detached' });
+    assert.equal(await prose.locator('strong').innerText(), 'first');
+
+    const id = await page.answer('Tell me in pieces').getAttribute('data-run');
+    const { json } = await aside.api('GET', `/runs/${id}`);
+    assert.equal(json.run.state, 'completed');
+    assert.equal(json.run.answer.body, PIECES.join(''));
+    assert.equal(model.requests.length, 1);
+  });
+
+browserTest('R16 a message that found no place stays in the composer',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await start(t, browser, { 'short.limit': 1 });
+    model.next('entry', async (req, reply) => {
+      reply.text('Still at it');
+      await reply.hold('busy');
+      reply.answer('.');
+    });
+    await page.say('Occupy the only place');
+    await page.answer('Occupy the only place').locator('.prose').waitFor();
+
+    const refused = 'One question too many';
+    await page.composer.fill(refused);
+    await page.composer.press('Enter');
+    const refusal = page.tab.locator('.composer .refusal');
+    await refusal.waitFor();
+    await page.pictures('07-refused');
+    assert.equal(await page.composer.inputValue(), refused);
+    assert.equal(await page.exchange(refused).count(), 0);
+
+    // The same text goes through once there is room.
+    (await model.held('busy')).release();
+    await page.answer('Occupy the only place').getByRole('button', { name: 'Stop' })
+      .waitFor({ state: 'detached' });
+    await page.composer.press('Enter');
+    await page.answer(refused).getByText('A scripted answer.').waitFor();
+    await refusal.waitFor({ state: 'detached' });
+    assert.equal(await page.composer.inputValue(), '');
+  });
+
+browserTest('R02 a failed answer can be asked again, as a message of its own',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, aside, page } = await start(t, browser);
+    const keys = [];
+    page.tab.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/messages')) {
+        keys.push(request.headers()['idempotency-key']);
+      }
+    });
+    model.next('entry', async (req, reply) => {
+      reply.text('It begins well');
+      await reply.hold('shown');
+      reply.cut();
+    });
+    await page.say('Will this work?');
+    const first = page.exchange('Will this work?').first();
+    await first.getByText('It begins well').waitFor();
+    (await model.held('shown')).release();
+    await first.getByText('The model endpoint failed.').waitFor();
+    assert.match(await first.innerText(), /It begins well/, 'what came is kept');
+    await page.pictures('08-failed');
+
+    await first.getByRole('button', { name: 'Ask again' }).click();
+    const second = page.exchange('Will this work?').nth(1);
+    await second.getByText('A scripted answer.').waitFor();
+    await first.getByText('The model endpoint failed.').waitFor();
+    assert.equal(new Set(keys).size, 2, `${keys}`);
+    const { json } = await aside.api('GET', '/runs');
+    assert.deepEqual(json.runs.map((run) => run.state).sort(), ['completed', 'failed']);
+  });
