@@ -119,7 +119,7 @@ enum rc store_change_page(struct store *st, int64_t account_id, int64_t after,
     }
     page->changes = items;
     page->n = n;
-    if (page->more) {
+    if (page->more && n > 0) {
         page->next = page->changes[n - 1].seq;
     }
     return RC_OK;

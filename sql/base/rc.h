@@ -9,19 +9,19 @@
 
 enum rc {
     RC_OK = 0,
-    RC_NOT_FOUND,  /* no such row, file or key */
-    RC_CONFLICT,   /* the row was in another state; nothing was changed */
-    RC_BUSY,       /* the write lock was not had within the bound */
-    RC_FULL,       /* a class of slots, a table or a limit is full */
-    RC_INVALID,    /* input of the wrong form or value */
-    RC_TOO_LARGE,  /* a buffer, arena or body limit was reached */
-    RC_KEY_REUSED, /* an Idempotency-Key stands for another request */
+    RC_NOT_FOUND,    /* no such row, file or key */
+    RC_CONFLICT,     /* the row was in another state; nothing was changed */
+    RC_BUSY,         /* the write lock was not had within the bound */
+    RC_FULL,         /* a class of slots, a table or a limit is full */
+    RC_INVALID,      /* input of the wrong form or value */
+    RC_TOO_LARGE,    /* a buffer, arena or body limit was reached */
+    RC_KEY_REUSED,   /* an Idempotency-Key stands for another request */
     RC_NOT_ELIGIBLE, /* the thing is not of the kind this can be done to */
-    RC_NEWER,      /* the database is newer than this program */
-    RC_FENCED,     /* another runtime owns the database now */
-    RC_NOMEM,      /* the system has no memory left */
-    RC_IO,         /* a system call failed; errno was logged */
-    RC_DB,         /* SQLite failed; its message was logged */
+    RC_NEWER,        /* the database is newer than this program */
+    RC_FENCED,       /* another runtime owns the database now */
+    RC_NOMEM,        /* the system has no memory left */
+    RC_IO,           /* a system call failed; errno was logged */
+    RC_DB,           /* SQLite failed; its message was logged */
     RC__MAX
 };
 
