@@ -6,7 +6,9 @@
  *
  *   loop.c      waits, gathers facts, commits a turn's work together
  *   live.c      the table of Runs at work
- *   run.c       the state machine: what to do next, from the rows
+ *   run.c       a step of a Run: facts.c puts what happened into rows, decide.c
+ *               says what they call for, plan.c what the next request is for,
+ *               settle.c ends what was cut short
  *   entry.c     what the reply to a short Run's request means
  *   research.c  what the reply to a research request means; reports
  *   operation.c start, adjust, stop, inspect, reply, continue, ask

@@ -1,0 +1,387 @@
+/* decide.c - what a Run's rows call for next: one function for each state of its
+ * newest request, and one for the tool calls of its reply. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/run_inside.h"
+
+/* Decisions in one step; a Run that wants more is called again. */
+#define DECISIONS_MAX 8
+#define CRASHES_MAX   3
+#define TOOL_GRACE_MS 2000
+#define AGAIN_MS      10
+
+static enum run_phase phase_of(enum request_purpose p)
+{
+    switch (p) {
+    case PURPOSE_ENTRY:
+        return PHASE_ENTRY;
+    case PURPOSE_ANSWER:
+        return PHASE_ANSWERING;
+    case PURPOSE_RESEARCH:
+        return PHASE_RESEARCHING;
+    case PURPOSE_CLOSEOUT:
+    case REQUEST_PURPOSE__MAX:
+        break;
+    }
+    return PHASE_CLOSEOUT;
+}
+
+static enum rc send_request(struct step *s, struct request *last, bool *wait)
+{
+    enum rc rc =
+        live_must_yield(s->rt, s->live)
+            ? RC_FULL
+            : store_request_send(s->rt->store, &s->run, last,
+                                 s->rt->conf.model_max_concurrent, s->now_ms);
+
+    *wait = true;
+    if (rc == RC_FULL) {
+        live_await_place(s->rt, s->live);
+        run_set_phase(s, PHASE_WAITING_FOR_PROVIDER);
+        return RC_OK;
+    }
+    /* A new request's text is another revision (R05). */
+    if (rc == RC_OK && !run_is_research(s) && s->run.answer_parts > 0) {
+        rc = store_answer_open(s->rt->store, &s->run);
+    }
+    if (rc == RC_OK) {
+        rc =
+            store_request_input(s->rt->store, last->id, &s->live->effects.body);
+    }
+    if (rc == RC_OK) {
+        s->live->place_turn = 0;
+        s->live->effects.send_request = last->id;
+        s->live->effects.purpose = last->purpose;
+        s->run.requests.used++;
+        if (s->run.started_ms == 0) {
+            s->run.started_ms = s->now_ms;
+        }
+        run_set_phase(s, phase_of(last->purpose));
+        s->save = true;
+    }
+    return rc;
+}
+
+static enum rc overtake(struct step *s, struct request *last,
+                        enum effect_cause cause)
+{
+    enum rc rc;
+
+    /* Never sent: known to have used nothing. */
+    last->state = EFFECT_SKIPPED;
+    last->cause = cause;
+    last->usage = (struct usage){.known = true};
+    rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_PLANNED,
+                              s->now_ms);
+    if (rc != RC_OK || cause == CAUSE_DEADLINE) {
+        return rc == RC_OK ? plan_next(s, last) : rc;
+    }
+    /* What is said meanwhile does not shorten the provider's wait. */
+    return plan_request(s, last, last->attempt, last->not_before_ms);
+}
+
+/* The closeout's own time is over before it was sent. */
+static enum rc lose_closeout(struct step *s, struct request *last)
+{
+    enum rc rc;
+
+    last->state = EFFECT_SKIPPED;
+    last->cause = CAUSE_DEADLINE;
+    last->usage = (struct usage){.known = true};
+    rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_PLANNED,
+                              s->now_ms);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    run_hit_limit(s, REASON_DEADLINE);
+    return research_assemble(s);
+}
+
+static enum rc decide_planned(struct step *s, struct request *last, bool *wait)
+{
+    bool closeout = last->purpose == PURPOSE_CLOSEOUT;
+    struct handoff h;
+    bool pending = false;
+    enum rc rc;
+
+    if (closeout && run_time_left_ms(s, true) <= 0) {
+        return lose_closeout(s, last);
+    }
+    if (run_is_research(s) && !closeout && run_time_left_ms(s, false) <= 0) {
+        run_hit_limit(s, REASON_DEADLINE);
+        return overtake(s, last, CAUSE_DEADLINE);
+    }
+    if (!run_is_research(s) && run_time_left_ms(s, false) <= 0) {
+        return run_end(s, RUN_INCOMPLETE, REASON_DEADLINE,
+                       "No answer in the time allowed.");
+    }
+    rc = run_find_pending(s, &h, &pending);
+    if (rc == RC_OK && pending && !closeout) {
+        return overtake(s, last, run_cause_of(&h));
+    }
+    if (rc == RC_OK && last->not_before_ms > s->now_ms) {
+        run_wake_in(s, last->not_before_ms - s->now_ms);
+        run_set_phase(s, PHASE_WAITING_FOR_PROVIDER);
+        *wait = true;
+        return RC_OK;
+    }
+    return rc == RC_OK ? send_request(s, last, wait) : rc;
+}
+
+/* A runtime went down while something of this Run was under way (R29). */
+static enum rc note_crash(struct step *s)
+{
+    s->run.crashes++;
+    s->save = true;
+    run_set_phase(s, PHASE_RECOVERING);
+    return s->run.crashes < CRASHES_MAX
+               ? RC_OK
+               : run_end(s, RUN_FAILED, REASON_CRASHED,
+                         "The runtime went down three times over this.");
+}
+
+/* Sent by a runtime that is no more. */
+static enum rc recover(struct step *s, struct request *last)
+{
+    bool closeout = last->purpose == PURPOSE_CLOSEOUT;
+    enum rc rc = settle_cut_short(s, last, EFFECT_UNKNOWN, CAUSE_NONE);
+
+    if (rc == RC_OK) {
+        rc = note_crash(s);
+    }
+    return rc == RC_OK && !run_over(s) && closeout ? research_assemble(s) : rc;
+}
+
+static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
+{
+    bool closeout = last->purpose == PURPOSE_CLOSEOUT;
+    struct handoff h;
+    bool pending = false;
+    enum rc rc;
+
+    if (!flight_is(s->live, last->id)) {
+        return recover(s, last);
+    }
+    if (run_time_left_ms(s, closeout) <= 0) {
+        rc = settle_cut_short(s, last, EFFECT_INTERRUPTED, CAUSE_DEADLINE);
+        if (rc != RC_OK) {
+            return rc;
+        }
+        run_hit_limit(s, REASON_DEADLINE);
+        if (run_is_research(s)) {
+            return closeout ? research_assemble(s) : RC_OK;
+        }
+        return run_end(s, RUN_INCOMPLETE, REASON_DEADLINE,
+                       "No answer in the time allowed.");
+    }
+    rc = run_find_pending(s, &h, &pending);
+    if (rc == RC_OK && pending && !closeout && !flight_finished(s->live)) {
+        return settle_cut_short(s, last, EFFECT_INTERRUPTED, run_cause_of(&h));
+    }
+    *wait = rc == RC_OK;
+    return rc;
+}
+
+/* --- tool calls of the last reply -------------------------------------- */
+
+static enum rc send_tool(struct step *s, struct tool_call *t)
+{
+    struct tool_job *job = arena_alloc(s->live->jobs_mem, sizeof(*job));
+    enum rc rc;
+
+    if (job == NULL) {
+        return RC_TOO_LARGE;
+    }
+    job->call_id = t->id;
+    (void)snprintf(job->name, sizeof(job->name), "%s", t->name);
+    job->arguments = arena_strdup(s->live->jobs_mem, t->arguments);
+    if (job->arguments == NULL) {
+        return RC_TOO_LARGE;
+    }
+    if (t->state == EFFECT_PLANNED) {
+        rc = settle_tool(s, t, EFFECT_SENT, CAUSE_NONE, NULL);
+        if (rc != RC_OK) {
+            return rc;
+        }
+    }
+    job->next = s->live->effects.jobs;
+    s->live->effects.jobs = job;
+    return RC_OK;
+}
+
+/* A question that was open when the Run went on: its call gets its result. */
+static enum rc close_question(struct step *s, struct tool_call *t,
+                              const struct handoff *h, bool pending)
+{
+    const char *result =
+        !pending ? "No reply came in the time allowed."
+        : h->kind == HANDOFF_REPLY
+            ? "The person replied; the reply follows."
+            : "The question was left unanswered; the person said something "
+              "else, which follows. Go on, and state what you assume.";
+
+    return settle_tool(s, t, EFFECT_DONE, CAUSE_NONE, result);
+}
+
+/* Why the calls of a reply do not go on: the time is over, or the person said
+ * something new. What is in flight may end until grace_end_ms. */
+struct break_off {
+    bool yes;
+    enum effect_cause cause;
+    int64_t grace_end_ms; /* Unix */
+    const char *result;   /* told to the model */
+};
+
+static struct break_off find_break(const struct step *s,
+                                   const struct handoff *h, bool pending)
+{
+    if (run_time_left_ms(s, false) <= 0) {
+        return (struct break_off){
+            .yes = true,
+            .cause = CAUSE_DEADLINE,
+            .grace_end_ms = s->now_ms,
+            .result = "{\"error\":\"not carried out: the time is over\"}"};
+    }
+    return (struct break_off){
+        .yes = pending,
+        .cause = pending ? run_cause_of(h) : CAUSE_NONE,
+        .grace_end_ms = h->created_ms + TOOL_GRACE_MS,
+        .result = "{\"error\":\"not carried out: the person said something "
+                  "new, which follows\"}"};
+}
+
+static enum rc decide_call(struct step *s, struct tool_call *t,
+                           const struct break_off *b, bool *wait)
+{
+    if (t->state == EFFECT_PLANNED && b->yes) {
+        return settle_tool(s, t, EFFECT_SKIPPED, b->cause, b->result);
+    }
+    if (t->state == EFFECT_SENT && b->yes && s->now_ms >= b->grace_end_ms) {
+        return settle_tool(s, t, EFFECT_INTERRUPTED, b->cause, b->result);
+    }
+    if (t->state != EFFECT_PLANNED && t->state != EFFECT_SENT) {
+        return RC_OK;
+    }
+    *wait = true;
+    if (b->yes) {
+        run_wake_in(s, b->grace_end_ms - s->now_ms);
+    }
+    /* What is sent but does not run was left by a runtime that is no more. All
+     * tools so far only read: they are done again under the same row. */
+    return live_tool_running(s->live, t->id) ? RC_OK : send_tool(s, t);
+}
+
+/* Calls that only rows know of were under way when a runtime went down. */
+static bool left_behind(const struct step *s, const struct tool_call *calls,
+                        size_t n)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < n && !s->live->known; i++) {
+        found = found || (calls[i].state == EFFECT_SENT &&
+                          tool_find(calls[i].name) != NULL);
+    }
+    return found;
+}
+
+static enum rc decide_calls(struct step *s, const struct request *last,
+                            const struct handoff *h, bool pending, bool *wait)
+{
+    const struct break_off b = find_break(s, h, pending);
+    struct tool_call *calls = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls, &n);
+
+    if (rc == RC_OK && left_behind(s, calls, n)) {
+        rc = note_crash(s);
+    }
+    for (size_t i = 0; i < n && rc == RC_OK && !run_over(s); i++) {
+        rc = calls[i].state == EFFECT_SENT && tool_find(calls[i].name) == NULL
+                 ? close_question(s, &calls[i], h, pending)
+                 : decide_call(s, &calls[i], &b, wait);
+    }
+    return rc;
+}
+
+static enum rc decide_done(struct step *s, struct request *last, bool *wait)
+{
+    struct handoff h = {0};
+    bool pending = false;
+    bool is_end = false;
+    enum rc rc = run_find_pending(s, &h, &pending);
+
+    if (rc == RC_OK) {
+        rc = decide_calls(s, last, &h, pending, wait);
+    }
+    if (rc != RC_OK || *wait || run_over(s)) {
+        return rc;
+    }
+    if (run_is_research(s)) {
+        rc = research_go_on(s, last, pending, &is_end);
+    }
+    return rc == RC_OK && !is_end ? plan_next(s, last) : rc;
+}
+
+static enum rc decide_once(struct step *s, bool *wait)
+{
+    struct request last;
+    enum rc rc = store_request_last(s->rt->store, s->run.id, s->mem, &last);
+
+    if (rc == RC_NOT_FOUND) {
+        return plan_next(s, NULL);
+    }
+    if (rc != RC_OK) {
+        return rc;
+    }
+    s->closeout = last.purpose == PURPOSE_CLOSEOUT;
+    switch (last.state) {
+    case EFFECT_PLANNED:
+        return decide_planned(s, &last, wait);
+    case EFFECT_SENT:
+        return decide_sent(s, &last, wait);
+    case EFFECT_DONE:
+        return decide_done(s, &last, wait);
+    case EFFECT_SKIPPED:
+    case EFFECT_INTERRUPTED:
+    case EFFECT_FAILED:
+    case EFFECT_UNKNOWN:
+    case EFFECT_STATE__MAX:
+        break;
+    }
+    return plan_next(s, &last);
+}
+
+/* Nobody answered in time (R28). */
+static void stop_waiting(struct step *s)
+{
+    int64_t max_ms = s->rt->conf.max_wait_seconds * 1000;
+
+    if (s->now_ms - s->run.waiting_since_ms < max_ms) {
+        return;
+    }
+    s->run.state = RUN_RUNNING;
+    s->run.waiting_since_ms = 0;
+    run_hit_limit(s, REASON_NO_REPLY);
+    s->save = true;
+}
+
+enum rc decide_next(struct step *s)
+{
+    bool wait = false;
+    enum rc rc = RC_OK;
+
+    if (!run_over(s) && s->run.state == RUN_AWAITING_INPUT) {
+        stop_waiting(s);
+    }
+    for (int i = 0; i < DECISIONS_MAX && rc == RC_OK && !wait && !run_over(s) &&
+                    s->run.state == RUN_RUNNING;
+         i++) {
+        rc = decide_once(s, &wait);
+    }
+    if (!wait) {
+        run_wake_in(s, AGAIN_MS); /* it is not through; others come first */
+    }
+    return rc;
+}

@@ -1,0 +1,85 @@
+/* settle.c - requests and tool calls that were cut short: interrupted, unknown,
+ * or left by a Run that has ended. */
+#include "runtime/run_inside.h"
+
+/* What a request without a proper end has used: as told, if its end had come
+ * already; else an estimate on the safe side (R25). */
+static struct usage usage_of(struct step *s, const struct request *r)
+{
+    const struct outcome *o = &s->live->facts.outcome;
+    struct usage u = {.estimate = r->input_estimate +
+                                  s->rt->conf.model_max_output_tokens};
+
+    if (flight_is(s->live, r->id)) {
+        u.estimate = flight_estimate(s->live, r->input_estimate);
+        if (o->there && o->reply.usage.known) {
+            u.known = true;
+            u.input_tokens = o->reply.usage.input_tokens;
+            u.output_tokens = o->reply.usage.output_tokens;
+        }
+    }
+    return u;
+}
+
+enum rc settle_cut_short(struct step *s, struct request *last,
+                         enum effect_state state, enum effect_cause cause)
+{
+    enum rc rc;
+
+    last->state = state;
+    last->cause = cause;
+    last->usage = usage_of(s, last);
+    rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_SENT,
+                              s->now_ms);
+    if (rc == RC_OK) {
+        s->live->effects.drop_flight = true;
+        if (run_over(s)) {
+            rc = store_request_count_late(s->rt->store, &s->run, &last->usage);
+        } else {
+            run_count_usage(s, &last->usage);
+        }
+    }
+    return rc;
+}
+
+enum rc settle_tool(struct step *s, struct tool_call *t,
+                    enum effect_state state, enum effect_cause cause,
+                    const char *result)
+{
+    enum effect_state from = t->state;
+
+    t->state = state;
+    t->cause = cause;
+    t->result = result;
+    return store_tool_call_move(s->rt->store, &s->run, t, from, s->now_ms);
+}
+
+/* A Run that has ended: close what is under way, settle the rows (R24). */
+enum rc settle_ended(struct step *s)
+{
+    enum effect_cause cause =
+        s->run.state == RUN_STOPPED ? CAUSE_STOP : CAUSE_NONE;
+    struct tool_call *calls = NULL;
+    struct request last;
+    size_t n = 0;
+    enum rc rc = store_request_last(s->rt->store, s->run.id, s->mem, &last);
+
+    if (rc == RC_OK && last.state == EFFECT_SENT) {
+        rc = settle_cut_short(s, &last,
+                              flight_is(s->live, last.id) ? EFFECT_INTERRUPTED
+                                                          : EFFECT_UNKNOWN,
+                              cause);
+    }
+    if (rc == RC_OK) {
+        rc = store_tool_call_of_request(s->rt->store, last.id, s->mem, &calls,
+                                        &n);
+    }
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        if (calls[i].state == EFFECT_SENT) {
+            rc = settle_tool(s, &calls[i], EFFECT_INTERRUPTED, cause, NULL);
+        }
+    }
+    s->live->effects.drop_flight = true;
+    s->live->effects.gone = true;
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
