@@ -24,8 +24,6 @@
 /* A look-up waits for a running scan at most so long. */
 #define PATIENCE_MS 30000
 
-extern char **environ;
-
 struct indexer {
     pid_t child;         /* 0: none */
     int64_t deadline_ms; /* look-ups wait for the child so long; 0: not */
