@@ -7,6 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { eventually, startAside, temporaryDir } from '../support/harness.mjs';
+import { holdWriteLock } from '../support/lock.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 
 /** An Aside with a scripted model and one conversation. */
@@ -56,7 +57,7 @@ test('R06 an ordinary message is one request and one answer', async (t) => {
   assert.deepEqual(last, { role: 'user', content: 'What is WAL?' });
 });
 
-test('R10 background skips entry; R31 a report with sources and coverage', async (t) => {
+test('R10 R31 R32 background skips entry; a report with sources and coverage, told once', async (t) => {
   const { model, aside, send, run, ended } = await start(t, {}, { library: await shelf(t) });
   model.next('research', (req, reply) => {
     reply.text('I search the library for tides.');
@@ -89,7 +90,7 @@ test('R10 background skips entry; R31 a report with sources and coverage', async
   assert.equal(notes.length, 1);
 });
 
-test('R21 an adjustment interrupts the request; handed only by the next first chunk', async (t) => {
+test('R21 R25 an adjustment interrupts the request; handed only by the next first chunk', async (t) => {
   const { model, aside, send, run, ended } = await start(t);
   model.next('research', async (req, reply) => {
     reply.text('Thinking');
@@ -191,7 +192,7 @@ test('SIGTERM: requests are interrupted as shutdown and the Run goes on', async 
     [['interrupted', 'shutdown'], ['done', null]]);
 });
 
-test('R12 a reply may start research: same Run, lead kept, slot swapped', async (t) => {
+test('R07 R12 R18 a reply may start research: same Run, lead kept, slot swapped', async (t) => {
   const { model, aside, send, run, ended } = await start(t);
   model.next('entry', (req, reply) => {
     reply.text('I will look into it.');
@@ -419,4 +420,78 @@ test('an endpoint that refuses the key is told by health', async (t) => {
   await ended(r.id);
   assert.equal((await run(r.id)).run.reason, 'provider_error');
   await eventually(async () => (await aside.api('GET', '/health')).json.model === 'unauthorized');
+});
+
+test('R08 R15 chat beside a research neither adjusts it nor enters it', async (t) => {
+  const { model, aside, send, run, ended } = await start(t, {}, { library: await shelf(t) });
+  model.next('research', async (req, reply) => {
+    await reply.hold('before chat');
+    reply.call(['library_search', { query: 'tides' }]);
+  });
+  const { run: r } = await send('research tides', { mode: 'background' });
+  const held = await model.held('before chat');
+  model.next('entry', (req, reply) => reply.answer('Beside, unrelated: forty-two.'));
+  const side = await send('What is six times seven?');
+  await ended(side.run.id);
+  const adj = await aside.api('POST', `/runs/${r.id}/adjustments`, { body: 'and ebb' });
+  held.release();
+  await ended(r.id);
+  const whole = await run(r.id);
+  assert.deepEqual(whole.handoffs.map((h) => h.id), [adj.json.handoff.id]);
+  for (const q of model.requests.filter((x) => x.purpose === 'research')) {
+    assert.ok(!q.raw.includes('forty-two') && !q.raw.includes('six times'), q.raw.toString());
+  }
+  const last = model.requests.filter((x) => x.purpose === 'research').at(-1);
+  assert.ok(last.raw.includes('and ebb'));
+});
+
+test('R01 a commit that fails answers no receipt and stores nothing', async (t) => {
+  const aside = await startAside({
+    t, runtime: false, responders: 1, env: { ASIDE_FAULT_COMMIT: 'fail:2' },
+  });
+  const conv = (await aside.api('POST', '/conversations', {})).json.conversation.id;
+  const post = () => aside.api('POST', `/conversations/${conv}/messages`, { body: 'kept?' }, { key: 'once' });
+  const failed = await post();
+  assert.ok(failed.status >= 500, failed.text);
+  assert.equal(failed.headers['content-type'], 'application/problem+json');
+  const view = (await aside.api('GET', `/conversations/${conv}`)).json;
+  assert.deepEqual(view.messages, []);
+  const again = await post();
+  assert.equal(again.status, 202, again.text);
+  assert.equal(again.json.replayed, false);
+});
+
+test('R17 a lock held for a while is waited out, for long it is busy', async (t) => {
+  const { aside, conv } = await start(t, { 'db.busy_timeout_ms': 1500 });
+  const file = path.join(aside.dataDir, 'aside.db');
+  const post = (body) => aside.api('POST', `/conversations/${conv}/messages`, { body });
+  let lock = await holdWriteLock(file, 600);
+  assert.equal((await post('waited')).status, 202);
+  await lock.released;
+  lock = await holdWriteLock(file, 4000);
+  const busy = await post('refused');
+  assert.equal(busy.status, 503, busy.text);
+  assert.equal(busy.json.code, 'busy');
+  assert.ok(busy.headers['retry-after']);
+  await lock.released;
+  assert.equal((await post('again')).status, 202);
+});
+
+test('R30 an ended research is continued as a new Run that knows the old report', async (t) => {
+  const { model, aside, send, run, ended } = await start(t);
+  model.next('research', (req, reply) => reply.report('# The first report'));
+  const { run: first } = await send('research tides', { mode: 'background' });
+  await ended(first.id);
+  const more = await aside.api('POST', `/runs/${first.id}/continue`, { body: 'Now the ebb' });
+  assert.equal(more.status, 202, more.text);
+  await ended(more.json.run.id);
+  const whole = await run(more.json.run.id);
+  assert.equal(whole.run.continues, first.id);
+  assert.equal(whole.run.state, 'completed');
+  assert.match(model.requests.at(-1).raw.toString(), /The first report/);
+  const { run: short } = await send('hello');
+  await ended(short.id);
+  const no = await aside.api('POST', `/runs/${short.id}/continue`, {});
+  assert.equal(no.status, 409);
+  assert.equal(no.json.code, 'not_eligible');
 });
