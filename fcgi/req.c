@@ -46,6 +46,7 @@
 
 struct req_listener {
     int fd;
+    bool local; /* a Unix socket: permissions say who may connect */
     const char *prefix;
     atomic_bool stopping;
     char *path; /* own socket file, or NULL */
@@ -172,6 +173,7 @@ static enum rc listen_on_path(struct req_listener *l, const char *path,
     if (rc != RC_OK) {
         return rc;
     }
+    l->local = true;
     l->path = strdup(path);
     l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (l->path == NULL || l->fd < 0) {
@@ -188,6 +190,7 @@ static enum rc listen_on_path(struct req_listener *l, const char *path,
 static enum rc listen_on_descriptor_0(struct req_listener *l)
 {
     int listening = 0;
+    int domain = 0;
     socklen_t len = sizeof(listening);
 
     if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) !=
@@ -197,6 +200,11 @@ static enum rc listen_on_descriptor_0(struct req_listener *l)
                         "program from a web server or give a socket path");
         return RC_INVALID;
     }
+    len = sizeof(domain);
+    if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0) {
+        return RC_IO;
+    }
+    l->local = domain == AF_UNIX;
     l->fd = STDIN_FILENO;
     return RC_OK;
 }
@@ -256,31 +264,32 @@ void req_listener_free(struct req_listener *l)
 /* --- accepting -------------------------------------------------------------
  */
 
-/* Time-outs for a new connection. A TCP peer must be this machine: whoever can
- * connect can claim to be anyone. */
-static bool prepare_connection(int fd)
+/* A TCP peer must be this machine: whoever can connect can claim to be
+ * anyone. */
+static bool is_this_machine(int fd)
 {
-    struct timeval receive = {.tv_sec = REQ_RECEIVE_MS / 1000};
-    struct timeval send = {.tv_sec = REQ_SEND_MS / 1000};
-    struct sockaddr_storage peer = {0};
+    struct sockaddr_in peer = {0};
     socklen_t len = sizeof(peer);
-    int yes = 1;
 
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &receive, sizeof(receive)) !=
-            0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)) != 0 ||
-        getpeername(fd, (struct sockaddr *)&peer, &len) != 0) {
+    return getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+           peer.sin_family == AF_INET &&
+           ntohl(peer.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static bool prepare_connection(const struct req_listener *l, int fd)
+{
+    const struct timeval receive = {.tv_sec = REQ_RECEIVE_MS / 1000};
+    const struct timeval send = {.tv_sec = REQ_SEND_MS / 1000};
+    const int yes = 1;
+
+    if (!l->local &&
+        (!is_this_machine(fd) ||
+         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) != 0)) {
         return false;
     }
-    if (peer.ss_family == AF_UNIX) {
-        return true;
-    }
-    if (peer.ss_family != AF_INET) {
-        return false;
-    }
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    return ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 ==
-           IN_LOOPBACKNET;
+    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &receive, sizeof(receive)) ==
+               0 &&
+           setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)) == 0;
 }
 
 /* After a failing accept(2): wait until trying again makes sense. */
@@ -397,7 +406,7 @@ enum rc req_accept(struct req_listener *l, struct req **out)
         if (fd < 0) {
             return RC_CONFLICT;
         }
-        if (!prepare_connection(fd)) {
+        if (!prepare_connection(l, fd)) {
             (void)close(fd);
             continue;
         }
@@ -745,7 +754,11 @@ void req_finish(struct req *r)
     if (r == NULL) {
         return;
     }
-    (void)drain(r);
+    /* Closing is safe at once if all input was read; else the library lets the
+     * peer take the reply first. */
+    if (drain(r)) {
+        (void)FCGX_Detach(&r->fcgx);
+    }
     /* Not FCGX_Finish_r: it sends nothing once the input stream is gone. */
     (void)FCGX_FClose(r->fcgx.err);
     (void)FCGX_FClose(r->fcgx.out);
