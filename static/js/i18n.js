@@ -50,6 +50,10 @@ export function t(key, vars) {
 /** Whether there is such a text. @param {string} key */
 export const has = (key) => key in texts.value;
 
+/** The browser's own kind of the language: how it writes a time. */
+const locale = () => navigator.languages
+    .find((l) => l.startsWith(lang.value)) ?? lang.value;
+
 /** @param {number} n */
 export const number = (n) => new Intl.NumberFormat(lang.value,
     { notation: n >= 10_000 ? 'compact' : 'standard',
@@ -58,7 +62,7 @@ export const number = (n) => new Intl.NumberFormat(lang.value,
 /** @param {number} ms  Unix time; today's are told by the clock alone */
 export function when(ms) {
     const today = new Date(ms).toDateString() === new Date().toDateString();
-    return new Intl.DateTimeFormat(lang.value, today
+    return new Intl.DateTimeFormat(locale(), today
         ? { hour: '2-digit', minute: '2-digit' }
         : { month: 'short', day: 'numeric', hour: '2-digit',
             minute: '2-digit' }).format(ms);

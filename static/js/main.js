@@ -16,12 +16,16 @@ const store = new Store();
 const sync = new Sync(store, say);
 const actions = createActions(store, sync);
 
-/** Completions and receipts are said aloud, politely.
+/** Completions and receipts are said aloud, politely, and marked.
  *  @param {import('./types.js').News[]} news */
 function say(news) {
     const lines = news.map((n) => {
         if (n.kind === 'handoff') {
             return receiptWords(n.handoff);
+        }
+        if (n.run.kind === 'research' && !isActive(n.run.state)
+            && n.run.state !== 'stopped' && !ui.panelOpen.peek()) {
+            ui.finished.value = n.run.id;
         }
         return n.run.kind === 'research' || !isActive(n.run.state)
             ? t('say.run', { title: titleOf(n.run),

@@ -8,6 +8,8 @@ export const current = signal('');
 export const panelOpen = signal(false);
 /** The Run that the panel was opened for; '' for all. */
 export const panelRun = signal('');
+/** The research that ended last, until somebody looks at the panel. */
+export const finished = signal('');
 /** The list of conversations, where it does not fit beside the rest. */
 export const listOpen = signal(false);
 /** Why the open conversation cannot be shown; '' if it can. */

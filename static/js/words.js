@@ -28,6 +28,12 @@ export function stateWords(run) {
         : t(`state.${run.state}`);
 }
 
+/** How a Run is, and why if that is worth a word. @param {Run} run */
+export function verdict(run) {
+    const why = reasonWords(run);
+    return run.state === 'stopped' ? [why, ''] : [stateWords(run), why];
+}
+
 /** What became of an ended Run; '' for one that is complete. @param {Run} run */
 export function reasonWords(run) {
     if (isActive(run.state) || run.state === 'completed') {
@@ -44,6 +50,14 @@ export function receiptWords(handoff) {
             reason: t(`receipt.reason.${handoff.reason ?? 'run_ended'}`) });
     }
     return t(`receipt.${handoff.state}`);
+}
+
+/** Where in its page a passage stands, without the page's own title.
+ *  @param {import('./types.js').Source} source */
+export function headingOf({ title, heading }) {
+    const rest = heading.startsWith(title) ? heading.slice(title.length)
+        : heading;
+    return rest.replace(/^ > /, '').replaceAll(' > ', ' › ');
 }
 
 /** @param {Run} run */

@@ -80,12 +80,10 @@ class Browser {
   /** What the pages that are still open look like; told and kept. */
   async lastSeen() {
     const lines = [];
-    mkdirSync(SHOTS, { recursive: true });
     for (const [i, page] of this.pages.entries()) {
       if (!page.tab.isClosed()) {
-        const file = path.join(SHOTS, `failed-${i + 1}.png`);
-        await page.tab.screenshot({ path: file }).catch(() => {});
-        lines.push(`the page looks like ${file}`);
+        await page.picture(`failed-${i + 1}`).catch(() => {});
+        lines.push(`page ${i + 1} is at ${page.tab.url()}, see var/screenshots/failed-${i + 1}.png`);
       }
       lines.push(...page.faults);
     }
@@ -210,21 +208,22 @@ class Page {
     }
   }
 
-  /**
-   * Pictures for whoever looks after the page: light, dark, and a phone.
-   * @param {string} name
-   */
-  async pictures(name) {
+  /** One picture for whoever looks after the page. */
+  async picture(name) {
     mkdirSync(SHOTS, { recursive: true });
-    const shot = (kind) => this.tab.screenshot({ path: path.join(SHOTS, `${name}-${kind}.png`) });
+    await this.tab.screenshot({ path: path.join(SHOTS, `${name}.png`) });
+  }
+
+  /** What is to be seen now, light, dark, and on a phone. */
+  async pictures(name) {
     const before = this.tab.viewportSize();
-    await shot('light');
+    await this.picture(`${name}-light`);
     await this.tab.emulateMedia({ colorScheme: 'dark' });
-    await shot('dark');
+    await this.picture(`${name}-dark`);
     await this.tab.setViewportSize(PHONE);
-    await shot('phone-dark');
+    await this.picture(`${name}-phone-dark`);
     await this.tab.emulateMedia({ colorScheme: 'light' });
-    await shot('phone');
+    await this.picture(`${name}-phone`);
     await this.tab.setViewportSize(before);
   }
 }

@@ -78,7 +78,7 @@ browserTest('R16 a message that found no place stays in the composer',
     await page.composer.press('Enter');
     const refusal = page.tab.locator('.composer .refusal');
     await refusal.waitFor();
-    await page.pictures('07-refused');
+    await page.pictures('08-refused');
     assert.equal(await page.composer.inputValue(), refused);
     assert.equal(await page.exchange(refused).count(), 0);
 
@@ -110,14 +110,14 @@ browserTest('R02 a failed answer can be asked again, as a message of its own',
     const first = page.exchange('Will this work?').first();
     await first.getByText('It begins well').waitFor();
     (await model.held('shown')).release();
-    await first.getByText('The model endpoint failed.').waitFor();
+    await first.getByText('The model endpoint gave no whole answer.').waitFor();
     assert.match(await first.innerText(), /It begins well/, 'what came is kept');
-    await page.pictures('08-failed');
+    await page.pictures('09-failed');
 
     await first.getByRole('button', { name: 'Ask again' }).click();
     const second = page.exchange('Will this work?').nth(1);
     await second.getByText('A scripted answer.').waitFor();
-    await first.getByText('The model endpoint failed.').waitFor();
+    await first.getByText('The model endpoint gave no whole answer.').waitFor();
     assert.equal(new Set(keys).size, 2, `${keys}`);
     const { json } = await aside.api('GET', '/runs');
     assert.deepEqual(json.runs.map((run) => run.state).sort(), ['completed', 'failed']);

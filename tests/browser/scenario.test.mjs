@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -104,6 +105,7 @@ browserTest('R04 a person keeps chatting while research runs', 150000, async (t,
   await page.pictures('03-answered');
 
   // The page is closed; the research does not care.
+  const { hash } = new URL(tab.url());
   await tab.close();
   assert.equal((await get(aside, `/runs/${runId}`)).run.state, 'running');
   await aside.until((s) => s.runs.has(runId) && isEnded(s.runs.get(runId)), { ms: RESEARCH_MS });
@@ -118,37 +120,41 @@ browserTest('R04 a person keeps chatting while research runs', 150000, async (t,
     'its text stands in the request');
 
   // The page, opened anew, shows all of it.
-  const again = await browser.open(person, aside, `#run=${runId}`);
+  const again = await browser.open(person, aside, hash);
   const report = again.answer(RESEARCH).locator('.report');
   await report.getByRole('heading', { name: 'Durability', exact: true }).waitFor();
   for (const question of QUESTIONS) {
     await again.answer(question).locator('.prose').waitFor();
   }
-  await again.card(/WAL mode/).locator('.receipt')
-    .getByText('Handed to the research model').waitFor();
+  await again.exchange(ADJUSTMENT).getByText('Handed to the research model').waitFor();
 
   // What it cites are pages that exist.
   const cites = await report.locator('.cite').allInnerTexts();
   assert.ok(cites.length >= 5, `${cites.length} citations`);
-  const cited = new Set(cites.map(Number));
-  for (const n of cited) {
+  for (const n of new Set(cites.map(Number))) {
     const source = sources.find((s) => s.n === n);
     assert.ok(source?.location.startsWith(aside.libraryDir), `[${n}] ${source?.location}`);
+    assert.ok(existsSync(source.location), source.location);
   }
-  await report.locator('.cite').first().scrollIntoViewIfNeeded();
-  await report.locator('.cite').first().hover();
+  const cite = report.locator('.cite').first();
+  const { location } = sources.find((s) => s.n === Number(cites[0]));
+  await cite.scrollIntoViewIfNeeded();
+  await again.pictures('04-report');
+  await cite.hover();
   const passage = again.tab.locator('#passage');
-  await passage.getByText(sources.find((s) => s.n === Number(cites[0])).location).waitFor();
-  await again.pictures('04-report-and-source');
-  await again.tab.mouse.move(5, 400);
+  await passage.getByText(location).waitFor();
+  await again.picture('05-source');
+  await again.composer.hover();
+  await passage.waitFor({ state: 'detached' });
 
   // Its coverage names the request and the adjustment.
+  await again.answer(RESEARCH).getByRole('button', { name: /^Details/ }).click();
   const covered = again.card(/WAL mode/).locator('.coverage li');
   const [first, second] = await again.until(covered, (all) => all.length === 2);
   assert.ok(first.includes(RESEARCH), first);
   assert.ok(second.includes(ADJUSTMENT), second);
   assert.deepEqual(run.coverage.map((c) => c.source), ['request', 'handoff']);
-  await again.pictures('05-panel');
+  await again.pictures('06-panel');
 
   // Stop ends the research that it names, and nothing else.
   await again.choose('Background');
@@ -158,11 +164,11 @@ browserTest('R04 a person keeps chatting while research runs', 150000, async (t,
   await again.say(LAST);
   await again.card(/FTS5/).getByRole('button', { name: 'Stop research' }).click();
   await again.card(/FTS5/).getByText('You stopped it.').waitFor();
-  await again.until(again.background, ([s]) => /0\s+idle/.test(s));
+  await again.until(again.background, ([s]) => /idle/.test(s));
   const last = again.answer(LAST);
   await last.locator('.prose').waitFor();
   await again.until(last.getByRole('button', { name: 'Stop' }), (all) => all.length === 0);
-  await again.pictures('06-stopped');
+  await again.pictures('07-stopped');
 
   const states = (await get(aside, '/runs')).runs.map((r) => [r.id, r.state]);
   const stopped = await again.answer(OTHER).getAttribute('data-run');

@@ -1,6 +1,7 @@
 /** activity.js - what a research has looked up, and what it found. */
 import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
+import { headingOf } from '../words.js';
 
 /** The argument that says most: what was searched for, or read.
  *  @param {import('../types.js').ToolCall} call */
@@ -51,8 +52,7 @@ export function Sources({ id, open }) {
         <ol class="sources">${sources.map((s) => html`
             <li key=${s.id}><span class="number">${s.n}</span>
                 <span class="source-text"><span dir="auto">${s.title}</span>
-                ${s.heading && s.heading !== s.title && html`
-                    <span class="quiet" dir="auto">${s.heading}</span>`}
+                <span class="quiet" dir="auto">${headingOf(s)}</span>
                 </span></li>`)}
         </ol>
     </details>`;

@@ -3,7 +3,7 @@ import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
-import { reasonWords, stateWords, titleOf } from '../words.js';
+import { stateWords, titleOf, verdict } from '../words.js';
 import { Box } from './field.js';
 import { Elapsed } from './gauges.js';
 import { Prose } from './prose.js';
@@ -42,7 +42,7 @@ function Short({ run }) {
             ${run.progress || t('answer.done')}</p>`}
         ${live && html`<p class="status">
             <span class="dot running" aria-hidden="true"></span>
-            <span>${stateWords(run)}</span>
+            <span>${body ? t('phase.answering') : stateWords(run)}</span>
             <${Stop} id=${run.id} label=${t('answer.stop')} /></p>`}
         <${Failure} run=${run} />`;
 }
@@ -52,6 +52,9 @@ function Research({ run }) {
     const { store, actions } = useApp();
     const body = store.texts.get(run.id)?.body ?? '';
     const live = isActive(run.state);
+    const title = titleOf(run);
+    const asked = store.messages.get(run.message_id ?? '')?.value.body ?? '';
+    const isSame = asked.trim().startsWith(title.replace(/…$/, ''));
 
     return html`
         ${run.lead && html`<div class="lead"><${Prose} text=${run.lead}
@@ -60,7 +63,8 @@ function Research({ run }) {
             <span class=${`dot ${live ? run.state : 'ended'}`}
                 aria-hidden="true"></span>
             <div class="strip-text">
-                <p class="strip-title" dir="auto">${titleOf(run)}</p>
+                <p class="strip-title" dir="auto">${isSame
+                    ? t('research.untitled') : title}</p>
                 <p class="strip-state"><span class="strip-words">
                     ${stateWords(run)}</span>
                     ${live && run.progress && html`<span class="strip-progress"
@@ -68,7 +72,7 @@ function Research({ run }) {
             </div>
             <${Elapsed} run=${run} />
             <button type="button" class="small"
-                aria-label=${t('research.show.label', { title: titleOf(run) })}
+                aria-label=${t('research.show.label', { title })}
                 onClick=${() => actions.openRun(run.id)}>
                 ${t('research.show')}</button>
         </div>
@@ -101,12 +105,12 @@ export function Awaiting({ run }) {
  *  @param {Props} props */
 function Failure({ run }) {
     const { actions } = useApp();
-    const why = reasonWords(run);
-    if (!why) {
+    const [word, why] = verdict(run);
+    if (isActive(run.state) || run.state === 'completed') {
         return null;
     }
     return html`<div class=${`failure ${run.state}`}>
-        <p><strong>${t(`state.${run.state}`)}.</strong> ${why}</p>
+        <p><strong>${word}${why ? '.' : ''}</strong> ${why}</p>
         ${run.message_id && html`<button type="button" class="small"
             onClick=${() => actions.askAgain(run)}>
             ${t('answer.again')}</button>`}

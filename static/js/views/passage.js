@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 
 import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
+import { headingOf } from '../words.js';
 
 /** @type {import('@preact/signals').Signal<{ run: string, n: number,
  *      anchor: HTMLElement } | null>} */
@@ -31,10 +32,12 @@ export function showPassage(run, anchor) {
 
 export function hidePassage() {
     clearTimeout(leaving);
-    leaving = setTimeout(() => {
-        shown.peek()?.anchor.removeAttribute('aria-describedby');
-        shown.value = null;
-    }, LEAVE_MS);
+    leaving = setTimeout(hideNow, LEAVE_MS);
+}
+
+function hideNow() {
+    shown.peek()?.anchor.removeAttribute('aria-describedby');
+    shown.value = null;
 }
 
 /** Below the number if there is room, else above; inside the window.
@@ -62,15 +65,23 @@ export function Passage() {
         }
     }, [now, missing]);
     useEffect(() => {
-        /** @param {KeyboardEvent} e */
-        const onKey = (e) => {
-            if (e.key === 'Escape') {
-                shown.value = null;
+        if (!now) {
+            return undefined;
+        }
+        // Where the number moves away, the passage has no place.
+        /** @param {Event} e */
+        const onAway = (e) => {
+            if (e.type === 'keydown' ? /** @type {any} */ (e).key === 'Escape'
+                : !(e.target instanceof Element)
+                    || !e.target.closest('.passage')) {
+                hideNow();
             }
         };
-        document.addEventListener('keydown', onKey);
-        return () => document.removeEventListener('keydown', onKey);
-    }, []);
+        const away = ['keydown', 'scroll', 'resize'];
+        away.forEach((type) => addEventListener(type, onAway, true));
+        return () => away.forEach((type) =>
+            removeEventListener(type, onAway, true));
+    }, [now]);
     if (!now) {
         return null;
     }
@@ -79,8 +90,7 @@ export function Passage() {
         onMouseEnter=${() => clearTimeout(leaving)} onMouseLeave=${hidePassage}>
         ${source ? html`<p class="passage-title" dir="auto">
                 <span class="number">${source.n}</span> ${source.title}</p>
-            ${source.heading && html`<p class="quiet" dir="auto">
-                ${source.heading}</p>`}
+            <p class="quiet" dir="auto">${headingOf(source)}</p>
             <p class="passage-text" dir="auto">${
                 source.text.length > TEXT_CHARS
                     ? `${source.text.slice(0, TEXT_CHARS)}…` : source.text}</p>

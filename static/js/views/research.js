@@ -5,7 +5,7 @@ import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
-import { reasonWords, stateWords, titleOf } from '../words.js';
+import { titleOf, verdict } from '../words.js';
 import { Activity, Sources } from './activity.js';
 import { Awaiting, Stop } from './answer.js';
 import { Elapsed, Meters } from './gauges.js';
@@ -20,6 +20,7 @@ export function ResearchCard({ run, first, elsewhere }) {
     const { store, sync, actions } = useApp();
     const live = isActive(run.state);
     const wanted = ui.panelRun.value === run.id;
+    const [word, why] = verdict(run);
     const [open, setOpen] = useState(live || !!first || wanted);
     const place = useRef(/** @type {HTMLElement | null} */ (null));
     const loaded = store.details.get(run.id)?.loaded ?? false;
@@ -51,8 +52,8 @@ export function ResearchCard({ run, first, elsewhere }) {
                 </h3>
                 <${Elapsed} run=${run} />
             </header>
-            <p class="card-state"><strong>${stateWords(run)}</strong>
-                ${!live && reasonWords(run) ? ` – ${reasonWords(run)}` : ''}</p>
+            <p class="card-state"><strong>${word}</strong>
+                ${why && ` – ${why}`}</p>
             ${live && html`<p class="card-progress" dir="auto">
                 ${run.progress || '\u00a0'}</p>`}
             ${open && html`<${CardBody} run=${run} live=${live} />`}

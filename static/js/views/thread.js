@@ -107,12 +107,7 @@ function Older({ id, first }) {
         ${t('thread.older')}</button>`;
 }
 
-function Welcome() {
-    const { store } = useApp();
-    return html`<div class="welcome">
-        <h2>${t('welcome.title')}</h2>
-        <p>${t('welcome.text')}</p>
-        ${store.health.value?.offline && html`<p class="quiet">
-            ${t('welcome.offline')}</p>`}
-    </div>`;
-}
+const Welcome = () => html`<div class="welcome">
+    <h2>${t('welcome.title')}</h2>
+    <p>${t('welcome.text')}</p>
+</div>`;

@@ -23,14 +23,21 @@ export function TopBar() {
 
 /** How many researches run, in a word; opens the panel. */
 function BackgroundControl() {
-    const { store } = useApp();
+    const { store, actions } = useApp();
     const active = store.activeResearch();
     const waiting = active.some((r) => r.state === 'awaiting_input');
-    const state = waiting ? 'waiting' : active.length > 0 ? 'running' : 'idle';
+    const ended = ui.finished.value;
+    const state = waiting ? 'waiting' : active.length > 0 ? 'running'
+        : ended ? 'finished' : 'idle';
 
     function toggle() {
-        ui.panelOpen.value = !ui.panelOpen.peek();
-        ui.panelRun.value = '';
+        ui.finished.value = '';
+        if (state === 'finished') {
+            actions.openRun(ended);
+        } else {
+            ui.panelOpen.value = !ui.panelOpen.peek();
+            ui.panelRun.value = '';
+        }
     }
     return html`
         <button type="button" id="background" class=${`background ${state}`}
@@ -38,7 +45,8 @@ function BackgroundControl() {
             aria-controls="panel" onClick=${toggle}>
             <span class=${`dot ${state}`} aria-hidden="true"></span>
             <span class="background-name">${t('background')}</span>
-            <span class="badge">${active.length}</span>
+            ${active.length > 0 && html`
+                <span class="badge">${active.length}</span>`}
             <span class="background-state">${t(`background.${state}`)}</span>
         </button>`;
 }
