@@ -122,3 +122,15 @@ browserTest('R02 a failed answer can be asked again, as a message of its own',
     const { json } = await aside.api('GET', '/runs');
     assert.deepEqual(json.runs.map((run) => run.state).sort(), ['completed', 'failed']);
   });
+
+browserTest('a research that ended unseen is marked until somebody looks',
+  TIMEOUT_MS, async (t, browser) => {
+    const { page } = await start(t, browser);
+    await page.choose('Background');
+    await page.say('Look into this');
+    await page.answer('Look into this').getByText('A scripted report.').waitFor();
+    await page.until(page.background, ([s]) => /finished/.test(s));
+    await page.background.click();
+    await page.card('Look into this').getByText('Completed').waitFor();
+    await page.until(page.background, ([s]) => /idle/.test(s));
+  });

@@ -102,7 +102,7 @@ browserTest('R04 a person keeps chatting while research runs', 150000, async (t,
     const word = question.includes('foreign_keys') ? /foreign.key/i : /without rowid/i;
     assert.match(text, word);
   }
-  await page.pictures('03-answered');
+  await page.picture('03-answered');
 
   // The page is closed; the research does not care.
   const { hash } = new URL(tab.url());

@@ -68,12 +68,14 @@ export function Passage() {
         if (!now) {
             return undefined;
         }
-        // Where the number moves away, the passage has no place.
-        /** @param {Event} e */
+        /** It goes with its number, and away with it.
+         *  @param {Event} e */
         const onAway = (e) => {
-            if (e.type === 'keydown' ? /** @type {any} */ (e).key === 'Escape'
-                : !(e.target instanceof Element)
-                    || !e.target.closest('.passage')) {
+            const at = now.anchor.getBoundingClientRect();
+            if (e.type === 'scroll' && at.top > 0 && at.bottom < innerHeight) {
+                shown.value = { ...now };
+            } else if (e.type !== 'keydown'
+                || /** @type {KeyboardEvent} */ (e).key === 'Escape') {
                 hideNow();
             }
         };
