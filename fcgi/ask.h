@@ -4,7 +4,6 @@
 #define ASIDE_FCGI_ASK_H
 
 #include "fcgi/park.h"
-#include "fcgi/pool.h"
 #include "fcgi/req.h"
 #include "fcgi/serve.h"
 #include "fcgi/writer.h"
@@ -19,14 +18,13 @@
 /* Shared by all threads, set up before they start. */
 struct app {
     const struct conf *conf;
-    struct pool *readers;
     struct writer *writer;
     struct park *park;
 };
 
 struct ask {
     struct app *app;
-    struct store *store; /* for reading; NULL where the route writes */
+    struct store *store; /* the thread's own, for reading */
     struct req *req;
     struct arena *arena; /* the request's */
     const char *account; /* NULL where the route needs none */

@@ -24,13 +24,6 @@
 /* Descriptors that are no parked polls: databases, requests in hand, rest. */
 #define OTHER_DESCRIPTORS 256
 
-/* Threads mostly wait for the writer; as many calls as there are can share one
- * commit. */
-#define THREADS 32
-
-/* Read connections: reading is work for processors, which are few. */
-#define READERS 4
-
 /* Heaps of the C library. One for each thread would keep the peak of each. */
 #define HEAPS 2
 
@@ -131,6 +124,24 @@ static void ring(void *bell)
     doorbell_ring(bell);
 }
 
+static enum rc open_store(void *shared, void **context)
+{
+    const struct app *app = shared;
+    struct store *store;
+    enum rc rc =
+        store_open(app->conf->data, app->conf->busy_timeout_ms, &store);
+
+    if (rc == RC_OK) {
+        *context = store;
+    }
+    return rc;
+}
+
+static void close_store(void *context)
+{
+    store_close(context);
+}
+
 static enum rc start_writer(struct parts *p)
 {
     const struct writer_options options = {
@@ -162,7 +173,9 @@ static enum rc start_serving(struct parts *p, const struct options *o)
     const struct req_listen_options where = {
         .path = o->socket, .mode = o->mode, .prefix = p->conf.prefix};
     struct serve_options options = {
-        .n_threads = o->threads == 0 ? THREADS : o->threads,
+        .n_threads = o->threads,
+        .open = open_store,
+        .close = close_store,
         .handle = route_handle,
         .shared = &p->app,
     };
@@ -179,7 +192,7 @@ static enum rc start_serving(struct parts *p, const struct options *o)
  * anybody can connect. */
 static enum rc start(struct parts *p, const struct options *o)
 {
-    struct store *first;
+    void *first = NULL;
     enum rc rc;
 
     p->app.conf = &p->conf;
@@ -188,15 +201,11 @@ static enum rc start(struct parts *p, const struct options *o)
                   strerror(errno));
         return RC_IO;
     }
-    rc = pool_new(p->conf.data, p->conf.busy_timeout_ms, READERS,
-                  &p->app.readers);
-    if (rc == RC_OK) {
-        rc = pool_take(p->app.readers, &first);
-    }
+    rc = open_store(&p->app, &first);
     if (rc != RC_OK) {
         return rc;
     }
-    pool_give(p->app.readers, first);
+    close_store(first);
     rc = doorbell_open(p->conf.data, &p->bell);
     if (rc == RC_OK) {
         /* One before it may have died between its commit and its ring. */
@@ -218,7 +227,6 @@ static void stop(struct parts *p)
     serve_end(p->serve);
     writer_end(p->app.writer);
     park_end(p->app.park);
-    pool_free(p->app.readers);
     doorbell_close(p->bell);
     req_listener_free(p->listener);
 }

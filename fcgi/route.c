@@ -262,27 +262,10 @@ static void log_outcome(const struct req *r, const struct route *route,
     }
 }
 
-/* Call the handler; one that reads is lent a connection. */
-static enum serve_then call_handler(struct ask *ask, const struct route *route)
+enum serve_then route_handle(struct req *r, void *app, void *store)
 {
-    enum serve_then then;
-    enum rc rc;
-
-    if (route->need == ROUTE_WRITE) {
-        return route->handle(ask);
-    }
-    rc = pool_take(ask->app->readers, &ask->store);
-    if (rc != RC_OK) {
-        return reply_rc(ask->req, rc);
-    }
-    then = route->handle(ask);
-    pool_give(ask->app->readers, ask->store);
-    return then;
-}
-
-enum serve_then route_handle(struct req *r, void *app)
-{
-    struct ask ask = {.app = app, .req = r, .arena = req_arena(r)};
+    struct ask ask = {
+        .app = app, .store = store, .req = r, .arena = req_arena(r)};
     enum serve_then then = SERVE_FINISH;
     const struct route *route = NULL;
     char allow[ROUTE_ALLOW_BYTES];
@@ -293,7 +276,7 @@ enum serve_then route_handle(struct req *r, void *app)
         return reply_no_route(r, match, allow);
     }
     if (admit_or_reply(&ask, route)) {
-        then = call_handler(&ask, route);
+        then = route->handle(&ask);
     }
     json_free(ask.body);
     if (then == SERVE_FINISH) {

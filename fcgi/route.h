@@ -35,6 +35,6 @@ enum route_match route_find(enum req_method, const char *path,
 
 /* Handle one request: find the route, the account and the body, call the
  * handler; whatever is wrong is answered here. For struct serve_options. */
-enum serve_then route_handle(struct req *, void *app);
+enum serve_then route_handle(struct req *, void *app, void *store);
 
 #endif

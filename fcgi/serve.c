@@ -18,6 +18,7 @@
 struct worker {
     struct serve *serve;
     pthread_t thread;
+    void *context;
     bool started;
     atomic_bool left;
 };
@@ -35,7 +36,7 @@ static void *work(void *arg)
     struct req *r;
 
     while (req_accept(o->listener, &r) == RC_OK) {
-        if (o->handle(r, o->shared) == SERVE_FINISH) {
+        if (o->handle(r, o->shared, w->context) == SERVE_FINISH) {
             req_finish(r);
         }
     }
@@ -86,8 +87,15 @@ enum rc serve_start(const struct serve_options *options, struct serve **out)
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        s->workers[i].serve = s;
-        atomic_init(&s->workers[i].left, false);
+        struct worker *w = &s->workers[i];
+
+        w->serve = s;
+        atomic_init(&w->left, false);
+        if (options->open != NULL) {
+            rc = options->open(options->shared, &w->context);
+        }
+    }
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
         rc = start_worker(&s->workers[i]);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -118,6 +126,11 @@ void serve_end(struct serve *s)
     for (size_t i = 0; i < s->n; i++) {
         if (s->workers[i].started) {
             end_worker(&s->workers[i]);
+        }
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->workers[i].context != NULL && s->options.close != NULL) {
+            s->options.close(s->workers[i].context);
         }
     }
     free(s);

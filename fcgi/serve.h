@@ -1,6 +1,8 @@
 /* serve.h - a team of threads that accept requests.
  *
- * Both FastCGI programs are this loop: accept, handle, finish.
+ * Both FastCGI programs are this loop: accept, handle, finish. Each thread has
+ * a context of its own (a database connection, say), made before it starts and
+ * closed after it ended.
  */
 #ifndef ASIDE_FCGI_SERVE_H
 #define ASIDE_FCGI_SERVE_H
@@ -18,13 +20,17 @@ enum serve_then {
 struct serve_options {
     struct req_listener *listener;
     size_t n_threads; /* 0: twice the processors, at least 4 */
-    enum serve_then (*handle)(struct req *, void *shared);
+    /* Make a context, in the thread that calls serve_start; NULL: none. */
+    enum rc (*open)(void *shared, void **context);
+    void (*close)(void *context);
+    enum serve_then (*handle)(struct req *, void *shared, void *context);
     void *shared;
 };
 
 struct serve;
 
-/* Start the threads. All signals are blocked in them. RC_IO: none is running. */
+/* Start the threads. All signals are blocked in them. RC_IO or open's failure:
+ * none is running. */
 enum rc serve_start(const struct serve_options *,
                     struct serve **out) RC_MUST_CHECK;
 

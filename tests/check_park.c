@@ -51,15 +51,32 @@ static enum rc counted_read(struct store *st, const char *account,
     return h_changes_read(st, account, cursor, even_if_none, out);
 }
 
-/* "/race" stands for a handler whose read is older than it thinks. */
-static enum serve_then handle(struct req *r, void *shared)
+static enum rc open_store(void *shared, void **context)
 {
+    struct store *store;
+    enum rc rc = store_open(shared, 2000, &store);
+
+    if (rc == RC_OK) {
+        *context = store;
+    }
+    return rc;
+}
+
+static void close_store(void *context)
+{
+    store_close(context);
+}
+
+/* "/race" stands for a handler whose read is older than it thinks. */
+static enum serve_then handle(struct req *r, void *dir, void *store)
+{
+    (void)dir;
     if (req_path(r) != NULL && strcmp(req_path(r), "/race") == 0) {
         race.deadline_ms = clock_boot_ms() + 30000;
         return park_add(app.park, r, &race) == RC_OK ? SERVE_KEPT
                                                      : SERVE_FINISH;
     }
-    return route_handle(r, shared);
+    return route_handle(r, &app, store);
 }
 
 static void set_up(void)
@@ -73,8 +90,11 @@ static void set_up(void)
                                    .max = MAX_PARKED,
                                    .read = counted_read,
                                    .reply = h_changes_reply};
-    struct serve_options serving = {
-        .n_threads = 3, .handle = handle, .shared = &app};
+    struct serve_options serving = {.n_threads = 3,
+                                    .open = open_store,
+                                    .close = close_store,
+                                    .handle = handle,
+                                    .shared = (void *)(uintptr_t)dir};
 
     log_open("check", LOG_LEVEL_ERROR);
     path = where.path;
@@ -82,7 +102,6 @@ static void set_up(void)
     atomic_store(&keys, 0);
     app.conf = &CONF;
     ck_assert_int_eq(doorbell_open(dir, &bell), RC_OK);
-    ck_assert_int_eq(pool_new(dir, 2000, 2, &app.readers), RC_OK);
     ck_assert_int_eq(writer_start(&writing, &app.writer), RC_OK);
     parking.bell = bell;
     ck_assert_int_eq(park_start(&parking, &app.park), RC_OK);
@@ -98,7 +117,6 @@ static void tear_down(void)
     serve_end(serve);
     writer_end(app.writer);
     park_end(app.park);
-    pool_free(app.readers);
     req_listener_free(listener);
     doorbell_close(bell);
     tmp_remove();

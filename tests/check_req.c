@@ -91,11 +91,12 @@ static enum serve_then slow(struct req *r)
     return SERVE_FINISH;
 }
 
-static enum serve_then handle(struct req *r, void *shared)
+static enum serve_then handle(struct req *r, void *shared, void *context)
 {
     const char *where = req_path(r);
 
     (void)shared;
+    (void)context;
     if (where != NULL && strcmp(where, "/stream") == 0) {
         return stream(r);
     }

@@ -234,11 +234,12 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static enum serve_then handle(struct req *r, void *shared)
+static enum serve_then handle(struct req *r, void *shared, void *context)
 {
     const struct program *p = shared;
     const char *path = req_path(r);
 
+    (void)context;
     if (path != NULL && ends_with(path, "/chat/completions")) {
         complete(r, p);
     } else if (path != NULL && ends_with(path, "/models")) {
