@@ -200,10 +200,23 @@ check: $(OUT)/check ## unit tests; CK_RUN_SUITE=name chooses one
 	ASAN_OPTIONS=detect_leaks=0 $(OUT)/check
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST) $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
+
+# --- figures ----------------------------------------------------------------------
+# On the release build. ONLY=accept,wake,stream,rest chooses some; BENCH_REST=60
+# watches the processes at rest for so many seconds.
+BENCH_TOOLS := $(addprefix $(OUT)/bench/,hello probe provider)
+
 bench: deps-bench ## figures against their goals, into var/bench/
-	@$(BUILDING) all
-	@test -x tests/bench/run || { echo 'tests/bench/run is missing'; exit 1; }
-	tests/bench/run
+	@$(BUILDING) programs bench-tools
+	node tests/bench/bench.mjs $(subst $(comma), ,$(ONLY))
+.PHONY: bench-tools
+bench-tools: $(BENCH_TOOLS)
+comma := ,
+
+$(BENCH_TOOLS): $(OUT)/bench/%: $(OUT)/tests/bench/%.o \
+   $(OUT)/tests/bench/wire.o $(STORE)
+	@mkdir -p $(@D)
+	$(link)
 
 # --- reading the code ---------------------------------------------------------------
 C_FILES := $(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \

@@ -22,6 +22,7 @@ struct app {
     struct park *park;
 };
 
+/* Lies in the request's arena, so that it may outlive the handler. */
 struct ask {
     struct app *app;
     struct store *store; /* the thread's own, for reading */
@@ -30,6 +31,11 @@ struct ask {
     const char *account; /* NULL where the route needs none */
     int64_t id;          /* the one in the path, 0 if it has none */
     cJSON *body;         /* an object; NULL: none was sent */
+    const char *pattern; /* of the route, for the log; NULL: none */
 };
+
+/* The request is answered: log it and free the body. The request itself is
+ * still to be finished. */
+void ask_end(struct ask *);
 
 #endif

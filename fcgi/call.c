@@ -1,7 +1,6 @@
 #include "fcgi/call.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "fcgi/form.h"
@@ -9,31 +8,28 @@
 #include "sql/base/clock.h"
 #include "sql/base/hash.h"
 
-/* Hash over hashes: every part has a fixed length, so that no two different
- * lists of parts are one text. */
-static void add_part(uint8_t sum[HASH_BYTES], const char *part)
-{
-    uint8_t pair[2 * HASH_BYTES + 1];
+/* Method, path, and name and value of each field; no call has more of them. */
+#define MAX_FIELDS 8
+#define MAX_PARTS  (2 + 2 * MAX_FIELDS)
 
-    memcpy(pair, sum, HASH_BYTES);
-    pair[HASH_BYTES] = part != NULL;
-    hash_sha256(part == NULL ? "" : part, part == NULL ? 0 : strlen(part),
-                pair + HASH_BYTES + 1);
-    hash_sha256(pair, sizeof(pair), sum);
+static struct hash_part part_of(const char *text)
+{
+    return (struct hash_part){.bytes = text,
+                              .len = text == NULL ? 0 : strlen(text)};
 }
 
 void call_fingerprint(const char *method, const char *path,
                       const struct call_field fields[], uint8_t out[HASH_BYTES])
 {
-    uint8_t sum[HASH_BYTES] = {0};
+    struct hash_part parts[MAX_PARTS] = {part_of(method), part_of(path)};
+    size_t n = 2;
 
-    add_part(sum, method);
-    add_part(sum, path);
     for (const struct call_field *f = fields; f->name != NULL; f++) {
-        add_part(sum, f->name);
-        add_part(sum, f->value);
+        assert(n + 2 <= MAX_PARTS);
+        parts[n++] = part_of(f->name);
+        parts[n++] = part_of(f->value);
     }
-    memcpy(out, sum, HASH_BYTES);
+    hash_sha256_parts(parts, n, out);
 }
 
 bool call_open_or_reply(const struct ask *ask, enum call_key need,
@@ -53,6 +49,40 @@ bool call_open_or_reply(const struct ask *ask, enum call_key need,
     call_fingerprint(req_method_name(ask->req), req_path(ask->req), fields,
                      call->fingerprint);
     return true;
+}
+
+/* A write on its way through the writer. */
+struct passage {
+    struct writer_job job;
+    struct ask *ask;
+    call_answer_fn *answer;
+};
+
+static void arrive(struct writer_job *job)
+{
+    struct passage *p = (struct passage *)job; /* its first member */
+    struct req *req = p->ask->req;
+
+    (void)p->answer(p->ask, job->arg, job->rc, job->feed);
+    ask_end(p->ask);
+    req_finish(req);
+}
+
+enum serve_then call_hand_over(struct ask *ask, store_fn *fn, void *arg,
+                               call_answer_fn *answer)
+{
+    struct passage *p = arena_alloc(ask->arena, sizeof(*p));
+
+    if (p == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    p->ask = ask;
+    p->answer = answer;
+    p->job.fn = fn;
+    p->job.arg = arg;
+    p->job.settled = arrive;
+    writer_hand_over(ask->app->writer, &p->job);
+    return SERVE_KEPT;
 }
 
 static enum serve_then reply_full(const struct ask *ask,

@@ -24,6 +24,17 @@ void call_fingerprint(const char *method, const char *path,
                       const struct call_field fields[],
                       uint8_t out[HASH_BYTES]);
 
+/* Answer a write that is committed, or has failed with rc; arg as it was handed
+ * over. Replies as handlers do, in a thread of the writer's; SERVE_FINISH. */
+typedef enum serve_then call_answer_fn(const struct ask *, void *arg, enum rc,
+                                       const char *feed);
+
+/* Hand the write fn(store, arg) over to the writer, which then has it answered
+ * and the request finished. arg is memory of ask->arena, and may point to the
+ * request's and the body's. The ask is not to be touched any more. */
+enum serve_then call_hand_over(struct ask *, store_fn *fn, void *arg,
+                               call_answer_fn *answer);
+
 /* What a failed write is to the client. conflict: what RC_CONFLICT means for
  * this call. */
 enum serve_then call_reply_rc(const struct ask *, const struct store_call *,

@@ -180,31 +180,37 @@ static enum rc create(struct store *st, void *arg)
     return store_conversation_create(st, &c->call, c->title, &c->out);
 }
 
+static enum serve_then created(const struct ask *ask, void *arg, enum rc rc,
+                               const char *feed)
+{
+    const struct change_call *c = arg;
+
+    return rc == RC_OK ? reply_conversation(ask, c, feed, 201)
+                       : call_reply_rc(ask, &c->call, rc, REPLY_CONFLICT);
+}
+
 enum serve_then h_conversation_create(struct ask *ask)
 {
     static const char *const KNOWN[] = {"title", NULL};
-    struct change_call c = {0};
-    char feed[STORE_FEED_BYTES];
-    enum rc rc;
+    struct change_call *c = arena_alloc(ask->arena, sizeof(*c));
 
+    if (c == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
     if (!form_known_or_reply(ask, KNOWN) ||
-        !form_text_or_reply(ask, &TITLE, &c.title)) {
+        !form_text_or_reply(ask, &TITLE, &c->title)) {
         return SERVE_FINISH;
     }
-    if (c.title == NULL) {
-        c.title = "";
+    if (c->title == NULL) {
+        c->title = "";
     }
     if (!call_open_or_reply(
             ask, CALL_KEY_REQUIRED,
-            (const struct call_field[]){{"title", c.title}, {NULL, NULL}},
-            &c.call)) {
+            (const struct call_field[]){{"title", c->title}, {NULL, NULL}},
+            &c->call)) {
         return SERVE_FINISH;
     }
-    rc = writer_do(ask->app->writer, create, &c, feed);
-    if (rc != RC_OK) {
-        return call_reply_rc(ask, &c.call, rc, REPLY_CONFLICT);
-    }
-    return reply_conversation(ask, &c, feed, 201);
+    return call_hand_over(ask, create, c, created);
 }
 
 static enum rc update(struct store *st, void *arg)
@@ -215,36 +221,43 @@ static enum rc update(struct store *st, void *arg)
                                      &c->out);
 }
 
+static enum serve_then updated(const struct ask *ask, void *arg, enum rc rc,
+                               const char *feed)
+{
+    const struct change_call *c = arg;
+
+    return rc == RC_OK ? reply_conversation(ask, c, feed, 200)
+                       : call_reply_rc(ask, &c->call, rc, REPLY_CONFLICT);
+}
+
 enum serve_then h_conversation_update(struct ask *ask)
 {
     static const char *const KNOWN[] = {"title", "seen", NULL};
-    struct change_call c = {.id = ask->id};
-    char feed[STORE_FEED_BYTES];
-    enum rc rc;
+    struct change_call *c = arena_alloc(ask->arena, sizeof(*c));
 
+    if (c == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    c->id = ask->id;
     if (!form_known_or_reply(ask, KNOWN) ||
-        !form_text_or_reply(ask, &TITLE, &c.title) ||
-        !form_flag_or_reply(ask, "seen", &c.seen)) {
+        !form_text_or_reply(ask, &TITLE, &c->title) ||
+        !form_flag_or_reply(ask, "seen", &c->seen)) {
         return SERVE_FINISH;
     }
-    if (c.title == NULL && !c.seen) {
+    if (c->title == NULL && !c->seen) {
         return reply_problem(ask->req, REPLY_INVALID_FIELD,
                              "There is nothing to change: give a title, or "
                              "seen = true.");
     }
     if (!call_open_or_reply(
             ask, CALL_KEY_OPTIONAL,
-            (const struct call_field[]){{"title", c.title},
-                                        {"seen", c.seen ? "true" : "false"},
+            (const struct call_field[]){{"title", c->title},
+                                        {"seen", c->seen ? "true" : "false"},
                                         {NULL, NULL}},
-            &c.call)) {
+            &c->call)) {
         return SERVE_FINISH;
     }
-    rc = writer_do(ask->app->writer, update, &c, feed);
-    if (rc != RC_OK) {
-        return call_reply_rc(ask, &c.call, rc, REPLY_CONFLICT);
-    }
-    return reply_conversation(ask, &c, feed, 200);
+    return call_hand_over(ask, update, c, updated);
 }
 
 static enum rc erase(struct store *st, void *arg)
@@ -254,23 +267,32 @@ static enum rc erase(struct store *st, void *arg)
     return store_conversation_delete(st, &c->call, c->id);
 }
 
-enum serve_then h_conversation_delete(struct ask *ask)
+static enum serve_then erased(const struct ask *ask, void *arg, enum rc rc,
+                              const char *feed)
 {
-    struct change_call c = {.id = ask->id};
-    char feed[STORE_FEED_BYTES];
+    const struct change_call *c = arg;
     struct reply reply;
-    enum rc rc;
 
-    if (!call_open_or_reply(ask, CALL_KEY_OPTIONAL,
-                            (const struct call_field[]){{NULL, NULL}},
-                            &c.call)) {
-        return SERVE_FINISH;
-    }
-    rc = writer_do(ask->app->writer, erase, &c, feed);
     if (rc != RC_OK) {
-        return call_reply_rc(ask, &c.call, rc, REPLY_RUN_ACTIVE);
+        return call_reply_rc(ask, &c->call, rc, REPLY_RUN_ACTIVE);
     }
     reply_open(&reply);
-    call_put_end(&reply.json, &c.call, feed);
+    call_put_end(&reply.json, &c->call, feed);
     return reply_send(&reply, ask->req, 200);
+}
+
+enum serve_then h_conversation_delete(struct ask *ask)
+{
+    struct change_call *c = arena_alloc(ask->arena, sizeof(*c));
+
+    if (c == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    c->id = ask->id;
+    if (!call_open_or_reply(ask, CALL_KEY_OPTIONAL,
+                            (const struct call_field[]){{NULL, NULL}},
+                            &c->call)) {
+        return SERVE_FINISH;
+    }
+    return call_hand_over(ask, erase, c, erased);
 }

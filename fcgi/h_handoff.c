@@ -11,6 +11,7 @@ typedef enum rc handoff_fn(struct store *, struct store_call *, int64_t run_id,
 struct hand_over {
     struct store_call call;
     handoff_fn *fn;
+    enum reply_code conflict;
     int64_t run_id;
     const char *body;
     struct message message;
@@ -24,6 +25,24 @@ static enum rc do_hand_over(struct store *st, void *arg)
     return h->fn(st, &h->call, h->run_id, h->body, &h->message, &h->handoff);
 }
 
+static enum serve_then handed_over(const struct ask *ask, void *arg, enum rc rc,
+                                   const char *feed)
+{
+    const struct hand_over *h = arg;
+    struct reply reply;
+
+    if (rc != RC_OK) {
+        return call_reply_rc(ask, &h->call, rc, h->conflict);
+    }
+    reply_open(&reply);
+    json_key(&reply.json, "message");
+    view_message(&reply.json, &h->message);
+    json_key(&reply.json, "handoff");
+    view_handoff(&reply.json, &h->handoff);
+    call_put_end(&reply.json, &h->call, feed);
+    return reply_send(&reply, ask->req, 202);
+}
+
 /* Adjustments and replies differ in the store's function alone. */
 static enum serve_then hand_over(struct ask *ask, handoff_fn *fn,
                                  enum reply_code conflict)
@@ -33,30 +52,23 @@ static enum serve_then hand_over(struct ask *ask, handoff_fn *fn,
                                           .max_bytes = ASK_MAX_MESSAGE_BYTES,
                                           .required = true,
                                           .too_large_is_413 = true};
-    struct hand_over h = {.fn = fn, .run_id = ask->id};
-    char feed[STORE_FEED_BYTES];
-    struct reply reply;
-    enum rc rc;
+    struct hand_over *h = arena_alloc(ask->arena, sizeof(*h));
 
+    if (h == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    h->fn = fn;
+    h->conflict = conflict;
+    h->run_id = ask->id;
     if (!form_known_or_reply(ask, KNOWN) ||
-        !form_text_or_reply(ask, &BODY, &h.body) ||
+        !form_text_or_reply(ask, &BODY, &h->body) ||
         !call_open_or_reply(
             ask, CALL_KEY_REQUIRED,
-            (const struct call_field[]){{"body", h.body}, {NULL, NULL}},
-            &h.call)) {
+            (const struct call_field[]){{"body", h->body}, {NULL, NULL}},
+            &h->call)) {
         return SERVE_FINISH;
     }
-    rc = writer_do(ask->app->writer, do_hand_over, &h, feed);
-    if (rc != RC_OK) {
-        return call_reply_rc(ask, &h.call, rc, conflict);
-    }
-    reply_open(&reply);
-    json_key(&reply.json, "message");
-    view_message(&reply.json, &h.message);
-    json_key(&reply.json, "handoff");
-    view_handoff(&reply.json, &h.handoff);
-    call_put_end(&reply.json, &h.call, feed);
-    return reply_send(&reply, ask->req, 202);
+    return call_hand_over(ask, do_hand_over, h, handed_over);
 }
 
 enum serve_then h_handoff_adjust(struct ask *ask)

@@ -69,25 +69,31 @@ static bool parse_or_reply(const struct ask *ask, struct send *s)
         &s->call);
 }
 
-enum serve_then h_message_send(struct ask *ask)
+static enum serve_then sent(const struct ask *ask, void *arg, enum rc rc,
+                            const char *feed)
 {
-    struct send s = {0};
-    char feed[STORE_FEED_BYTES];
+    const struct send *s = arg;
     struct reply reply;
-    enum rc rc;
 
-    if (!parse_or_reply(ask, &s)) {
-        return SERVE_FINISH;
-    }
-    rc = writer_do(ask->app->writer, do_send, &s, feed);
     if (rc != RC_OK) {
-        return call_reply_rc(ask, &s.call, rc, REPLY_CONFLICT);
+        return call_reply_rc(ask, &s->call, rc, REPLY_CONFLICT);
     }
     reply_open(&reply);
     json_key(&reply.json, "message");
-    view_message(&reply.json, &s.message);
+    view_message(&reply.json, &s->message);
     json_key(&reply.json, "run");
-    view_run(&reply.json, &s.run);
-    call_put_end(&reply.json, &s.call, feed);
+    view_run(&reply.json, &s->run);
+    call_put_end(&reply.json, &s->call, feed);
     return reply_send(&reply, ask->req, 202);
+}
+
+enum serve_then h_message_send(struct ask *ask)
+{
+    struct send *s = arena_alloc(ask->arena, sizeof(*s));
+
+    if (s == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    return parse_or_reply(ask, s) ? call_hand_over(ask, do_send, s, sent)
+                                  : SERVE_FINISH;
 }

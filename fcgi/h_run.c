@@ -208,25 +208,32 @@ static enum rc stop(struct store *st, void *arg)
     return store_run_stop(st, &c->call, c->run_id, &c->run);
 }
 
+static enum serve_then stopped(const struct ask *ask, void *arg, enum rc rc,
+                               const char *feed)
+{
+    const struct run_call *c = arg;
+
+    return rc == RC_OK ? reply_run(ask, c, feed)
+                       : call_reply_rc(ask, &c->call, rc, REPLY_CONFLICT);
+}
+
 /* Stopping creates nothing and may be said twice, so it needs no key. */
 enum serve_then h_run_stop(struct ask *ask)
 {
     static const char *const KNOWN[] = {NULL};
-    struct run_call c = {.run_id = ask->id};
-    char feed[STORE_FEED_BYTES];
-    enum rc rc;
+    struct run_call *c = arena_alloc(ask->arena, sizeof(*c));
 
+    if (c == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    c->run_id = ask->id;
     if (!form_known_or_reply(ask, KNOWN) ||
         !call_open_or_reply(ask, CALL_KEY_OPTIONAL,
                             (const struct call_field[]){{NULL, NULL}},
-                            &c.call)) {
+                            &c->call)) {
         return SERVE_FINISH;
     }
-    rc = writer_do(ask->app->writer, stop, &c, feed);
-    if (rc != RC_OK) {
-        return call_reply_rc(ask, &c.call, rc, REPLY_CONFLICT);
-    }
-    return reply_run(ask, &c, feed);
+    return call_hand_over(ask, stop, c, stopped);
 }
 
 static enum rc go_on(struct store *st, void *arg)
@@ -237,27 +244,35 @@ static enum rc go_on(struct store *st, void *arg)
                               &c->run);
 }
 
+static enum serve_then gone_on(const struct ask *ask, void *arg, enum rc rc,
+                               const char *feed)
+{
+    const struct run_call *c = arg;
+
+    /* The only other state it can be in: not ended. */
+    return rc == RC_OK ? reply_run(ask, c, feed)
+                       : call_reply_rc(ask, &c->call, rc, REPLY_RUN_ACTIVE);
+}
+
 enum serve_then h_run_continue(struct ask *ask)
 {
     static const char *const KNOWN[] = {"body", NULL};
     static const struct form_text BODY = {.name = "body",
                                           .max_bytes = ASK_MAX_MESSAGE_BYTES,
                                           .too_large_is_413 = true};
-    struct run_call c = {.run_id = ask->id};
-    char feed[STORE_FEED_BYTES];
-    enum rc rc;
+    struct run_call *c = arena_alloc(ask->arena, sizeof(*c));
 
+    if (c == NULL) {
+        return reply_rc(ask->req, RC_NOMEM);
+    }
+    c->run_id = ask->id;
     if (!form_known_or_reply(ask, KNOWN) ||
-        !form_text_or_reply(ask, &BODY, &c.body) ||
+        !form_text_or_reply(ask, &BODY, &c->body) ||
         !call_open_or_reply(
             ask, CALL_KEY_REQUIRED,
-            (const struct call_field[]){{"body", c.body}, {NULL, NULL}},
-            &c.call)) {
+            (const struct call_field[]){{"body", c->body}, {NULL, NULL}},
+            &c->call)) {
         return SERVE_FINISH;
     }
-    rc = writer_do(ask->app->writer, go_on, &c, feed);
-    if (rc != RC_OK) {
-        return call_reply_rc(ask, &c.call, rc, REPLY_CONFLICT);
-    }
-    return reply_run(ask, &c, feed);
+    return call_hand_over(ask, go_on, c, gone_on);
 }

@@ -7,7 +7,6 @@
 #include "fcgi/handlers.h"
 #include "fcgi/reply.h"
 #include "sql/base/id.h"
-#include "sql/base/log.h"
 
 #define V1 "/api/v1"
 
@@ -248,41 +247,31 @@ static enum serve_then reply_no_route(struct req *r, enum route_match match,
     return reply_problem_with(r, REPLY_METHOD_NOT_ALLOWED, NULL, header);
 }
 
-static void log_outcome(const struct req *r, const struct route *route,
-                        int64_t id)
-{
-    int status = req_status(r);
-
-    if (status >= 500) {
-        log_warn(NULL, "%s %s, id %lld: %d", req_method_name(r), route->pattern,
-                 (long long)id, status);
-    } else {
-        log_debug(NULL, "%s %s, id %lld: %d", req_method_name(r),
-                  route->pattern, (long long)id, status);
-    }
-}
-
 enum serve_then route_handle(struct req *r, void *app, void *store)
 {
-    struct ask ask = {
-        .app = app, .store = store, .req = r, .arena = req_arena(r)};
+    struct ask *ask = arena_alloc(req_arena(r), sizeof(*ask));
     enum serve_then then = SERVE_FINISH;
     const struct route *route = NULL;
     char allow[ROUTE_ALLOW_BYTES];
-    enum route_match match =
-        route_find(req_method(r), req_path(r), &route, &ask.id, allow);
+    enum route_match match;
 
+    if (ask == NULL) {
+        return reply_rc(r, RC_NOMEM);
+    }
+    ask->app = app;
+    ask->store = store;
+    ask->req = r;
+    ask->arena = req_arena(r);
+    match = route_find(req_method(r), req_path(r), &route, &ask->id, allow);
     if (match != ROUTE_FOUND) {
         return reply_no_route(r, match, allow);
     }
-    if (admit_or_reply(&ask, route)) {
-        then = route->handle(&ask);
+    ask->pattern = route->pattern;
+    if (admit_or_reply(ask, route)) {
+        then = route->handle(ask);
     }
-    json_free(ask.body);
     if (then == SERVE_FINISH) {
-        log_outcome(r, route, ask.id);
-    } else {
-        log_debug(NULL, "%s: parked", route->pattern);
+        ask_end(ask);
     }
     return then;
 }

@@ -18,67 +18,65 @@
 #define GAP_LEAST_US  50
 #define GAP_SPREAD_US 100
 
-struct job {
-    store_fn *fn;
-    void *arg;
-    int64_t until_ms; /* boot time */
-    enum rc rc;
-    char feed[STORE_FEED_BYTES];
-    bool done;
-    pthread_cond_t settled;
-    struct job *next;
+struct list {
+    struct writer_job *first;
+    struct writer_job *last;
 };
 
 struct writer {
     struct writer_options options;
     struct store *store;
-    pthread_t thread;
+    pthread_t committing;
+    pthread_t telling;
     pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t work;
-    struct job *first;
-    struct job *last;
-    bool ending;
+    struct list waiting;  /* for a batch */
+    struct list settled;  /* to be told */
+    size_t pending;       /* handed over and not told yet */
+    bool ending;          /* no call comes any more */
+    bool written;         /* ... and none is waiting */
+    pthread_cond_t work;  /* waiting, ending */
+    pthread_cond_t told;  /* settled, written */
+    pthread_cond_t room;  /* pending */
 };
 
-/* --- the queue, under the lock ---------------------------------------------
+/* --- the lists, under the lock ---------------------------------------------
  */
 
-static void push(struct writer *w, struct job *job)
+static void push(struct list *list, struct writer_job *job)
 {
     job->next = NULL;
-    if (w->last == NULL) {
-        w->first = job;
+    if (list->last == NULL) {
+        list->first = job;
     } else {
-        w->last->next = job;
+        list->last->next = job;
     }
-    w->last = job;
+    list->last = job;
 }
 
-static struct job *pop(struct writer *w)
+static struct writer_job *pop(struct list *list)
 {
-    struct job *job = w->first;
+    struct writer_job *job = list->first;
 
-    w->first = job->next;
-    if (w->first == NULL) {
-        w->last = NULL;
+    list->first = job->next;
+    if (list->first == NULL) {
+        list->last = NULL;
     }
     return job;
 }
 
-static void settle(struct job *job, enum rc rc)
+static void settle(struct writer *w, struct writer_job *job, enum rc rc)
 {
     job->rc = rc;
-    job->done = true;
-    (void)pthread_cond_signal(&job->settled);
+    push(&w->settled, job);
 }
 
-static size_t take_batch(struct writer *w, struct job **batch)
+static size_t take_batch(struct writer *w, struct writer_job **batch)
 {
     size_t n = 0;
 
     (void)pthread_mutex_lock(&w->lock);
-    while (w->first != NULL && n < WRITER_MAX_BATCH) {
-        batch[n++] = pop(w);
+    while (w->waiting.first != NULL && n < WRITER_MAX_BATCH) {
+        batch[n++] = pop(&w->waiting);
     }
     (void)pthread_mutex_unlock(&w->lock);
     return n;
@@ -91,17 +89,18 @@ static void fail_waiting(struct writer *w, enum rc rc)
     int64_t now_ms = clock_boot_ms();
 
     (void)pthread_mutex_lock(&w->lock);
-    while (w->first != NULL &&
-           (rc != RC_BUSY || w->first->until_ms <= now_ms)) {
-        settle(pop(w), rc);
+    while (w->waiting.first != NULL &&
+           (rc != RC_BUSY || w->waiting.first->until_ms <= now_ms)) {
+        settle(w, pop(&w->waiting), rc);
     }
     (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_cond_signal(&w->told);
 }
 
 /* --- a batch ---------------------------------------------------------------
  */
 
-static enum rc run_batch(struct writer *w, struct job **batch, size_t n)
+static enum rc run_batch(struct writer *w, struct writer_job **batch, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         enum rc rc = store_batch_call(w->store, batch[i]->fn, batch[i]->arg,
@@ -127,7 +126,7 @@ static void read_feed(struct writer *w, char feed[STORE_FEED_BYTES])
     }
 }
 
-static void settle_batch(struct writer *w, struct job **batch, size_t n,
+static void settle_batch(struct writer *w, struct writer_job **batch, size_t n,
                          enum rc whole)
 {
     char feed[STORE_FEED_BYTES] = "";
@@ -140,14 +139,15 @@ static void settle_batch(struct writer *w, struct job **batch, size_t n,
     (void)pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < n; i++) {
         memcpy(batch[i]->feed, feed, sizeof(feed));
-        settle(batch[i], whole == RC_OK ? batch[i]->rc : whole);
+        settle(w, batch[i], whole == RC_OK ? batch[i]->rc : whole);
     }
     (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_cond_signal(&w->told);
 }
 
 static void write_once(struct writer *w)
 {
-    struct job *batch[WRITER_MAX_BATCH];
+    struct writer_job *batch[WRITER_MAX_BATCH];
     enum rc rc = store_batch_begin(w->store);
     size_t n;
 
@@ -170,15 +170,21 @@ static bool wait_for_work(struct writer *w)
     bool more;
 
     (void)pthread_mutex_lock(&w->lock);
-    while (w->first == NULL && !w->ending) {
+    while (w->waiting.first == NULL && !w->ending) {
         (void)pthread_cond_wait(&w->work, &w->lock);
     }
-    more = w->first != NULL;
+    more = w->waiting.first != NULL;
+    if (!more) {
+        w->written = true;
+    }
     (void)pthread_mutex_unlock(&w->lock);
+    if (!more) {
+        (void)pthread_cond_signal(&w->told);
+    }
     return more;
 }
 
-static void *run(void *arg)
+static void *commit(void *arg)
 {
     struct writer *w = arg;
 
@@ -189,8 +195,74 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* --- telling ---------------------------------------------------------------
+ */
+
+/* Wait for calls to tell; all that there are. NULL: none will come. */
+static struct writer_job *take_settled(struct writer *w)
+{
+    struct writer_job *jobs;
+
+    (void)pthread_mutex_lock(&w->lock);
+    while (w->settled.first == NULL && !w->written) {
+        (void)pthread_cond_wait(&w->told, &w->lock);
+    }
+    jobs = w->settled.first;
+    w->settled = (struct list){NULL, NULL};
+    (void)pthread_mutex_unlock(&w->lock);
+    return jobs;
+}
+
+static void make_room(struct writer *w, size_t n)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    w->pending -= n;
+    (void)pthread_cond_broadcast(&w->room);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void *tell(void *arg)
+{
+    struct writer *w = arg;
+    struct writer_job *job = take_settled(w);
+
+    while (job != NULL) {
+        size_t n = 0;
+
+        for (; job != NULL; n++) {
+            struct writer_job *next = job->next;
+
+            job->settled(job);
+            job = next;
+        }
+        make_room(w, n);
+        job = take_settled(w);
+    }
+    return NULL;
+}
+
 /* --- for the other threads -------------------------------------------------
  */
+
+static void free_writer(struct writer *w)
+{
+    store_close(w->store);
+    (void)pthread_mutex_destroy(&w->lock);
+    (void)pthread_cond_destroy(&w->work);
+    (void)pthread_cond_destroy(&w->told);
+    (void)pthread_cond_destroy(&w->room);
+    free(w);
+}
+
+/* Let the committing thread finish and end. */
+static void end_committing(struct writer *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    w->ending = true;
+    (void)pthread_cond_signal(&w->work);
+    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_join(w->committing, NULL);
+}
 
 enum rc writer_start(const struct writer_options *options, struct writer **out)
 {
@@ -211,35 +283,36 @@ enum rc writer_start(const struct writer_options *options, struct writer **out)
     }
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)pthread_cond_init(&w->work, NULL);
-    if (pthread_create(&w->thread, NULL, run, w) != 0) {
-        log_error(NULL, "cannot start the writer's thread");
-        store_close(w->store);
-        free(w);
+    (void)pthread_cond_init(&w->told, NULL);
+    (void)pthread_cond_init(&w->room, NULL);
+    if (pthread_create(&w->committing, NULL, commit, w) != 0) {
+        log_error(NULL, "cannot start the writer's threads");
+        free_writer(w);
+        return RC_IO;
+    }
+    if (pthread_create(&w->telling, NULL, tell, w) != 0) {
+        log_error(NULL, "cannot start the writer's threads");
+        end_committing(w);
+        free_writer(w);
         return RC_IO;
     }
     *out = w;
     return RC_OK;
 }
 
-enum rc writer_do(struct writer *w, store_fn *fn, void *arg,
-                  char feed[STORE_FEED_BYTES])
+void writer_hand_over(struct writer *w, struct writer_job *job)
 {
-    struct job job = {
-        .fn = fn, .arg = arg, .until_ms = clock_boot_ms() + w->options.busy_ms};
-
-    (void)pthread_cond_init(&job.settled, NULL);
+    job->rc = RC_OK;
+    job->feed[0] = '\0';
     (void)pthread_mutex_lock(&w->lock);
-    push(w, &job);
+    while (w->pending >= WRITER_MAX_PENDING) {
+        (void)pthread_cond_wait(&w->room, &w->lock);
+    }
+    job->until_ms = clock_boot_ms() + w->options.busy_ms;
+    w->pending++;
+    push(&w->waiting, job);
     (void)pthread_cond_signal(&w->work);
-    while (!job.done) {
-        (void)pthread_cond_wait(&job.settled, &w->lock);
-    }
     (void)pthread_mutex_unlock(&w->lock);
-    (void)pthread_cond_destroy(&job.settled);
-    if (feed != NULL) {
-        memcpy(feed, job.feed, sizeof(job.feed));
-    }
-    return job.rc;
 }
 
 void writer_end(struct writer *w)
@@ -247,13 +320,7 @@ void writer_end(struct writer *w)
     if (w == NULL) {
         return;
     }
-    (void)pthread_mutex_lock(&w->lock);
-    w->ending = true;
-    (void)pthread_cond_signal(&w->work);
-    (void)pthread_mutex_unlock(&w->lock);
-    (void)pthread_join(w->thread, NULL);
-    store_close(w->store);
-    (void)pthread_mutex_destroy(&w->lock);
-    (void)pthread_cond_destroy(&w->work);
-    free(w);
+    end_committing(w);
+    (void)pthread_join(w->telling, NULL);
+    free_writer(w);
 }

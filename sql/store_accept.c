@@ -104,13 +104,11 @@ static enum rc accept_message(struct store *st, struct store_call *call,
                     .depth = in->depth,
                     .missing_info = in->missing_info,
                     .phase = in->background ? PHASE_RESEARCHING : PHASE_ENTRY};
-    struct conversation c = {0};
     char title[96];
     int64_t n = 0;
     enum rc rc;
 
-    rc = store_conversation_get(st, account_id, in->conversation_id,
-                                call->arena, &c);
+    rc = store_conversation_owned(st, account_id, in->conversation_id);
     if (rc == RC_OK) {
         rc = find_slot(st, call, account_id,
                        in->background ? SLOT_BACKGROUND : SLOT_SHORT, &n);

@@ -32,6 +32,18 @@ enum rc store_conversation_get(struct store *st, int64_t account_id, int64_t id,
     return store_read_one(q, a, read_conversation, out);
 }
 
+enum rc store_conversation_owned(struct store *st, int64_t account_id,
+                                 int64_t id)
+{
+    struct dbq *q = db_use(st->db, STMT_CONVERSATION_OWNER);
+    int64_t owner = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    rc = db_one_i64(q, &owner);
+    return rc == RC_OK && owner != account_id ? RC_NOT_FOUND : rc;
+}
+
 enum rc store_conversation_list(struct store *st, int64_t account_id,
                                 int64_t limit, struct arena *a,
                                 struct conversation **out, size_t *n)

@@ -72,6 +72,12 @@ enum rc store_key_bind(struct store *, const struct store_call *,
 
 /* --- pieces used by several doors -------------------------------------- */
 
+/* RC_OK, or RC_NOT_FOUND: there is none, or it is another account's. Unlike
+ * store_conversation_get it counts nothing, so its cost does not grow with what
+ * is going on there. */
+enum rc store_conversation_owned(struct store *, int64_t account_id,
+                                 int64_t id) RC_MUST_CHECK;
+
 /* Save a message; the conversation is touched and takes its title from it. */
 enum rc store_message_add(struct store *, int64_t account_id,
                           int64_t conversation_id, const char *body,

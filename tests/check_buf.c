@@ -26,6 +26,24 @@ START_TEST(grows_and_ends_with_nul)
 }
 END_TEST
 
+START_TEST(numbers_are_decimal)
+{
+    struct buf b;
+
+    buf_init(&b, 1000);
+    buf_put_i64(&b, 0);
+    buf_putc(&b, ' ');
+    buf_put_i64(&b, -7);
+    buf_putc(&b, ' ');
+    buf_put_i64(&b, INT64_MAX);
+    buf_putc(&b, ' ');
+    buf_put_i64(&b, INT64_MIN);
+    ck_assert_str_eq(buf_str(&b),
+                     "0 -7 9223372036854775807 -9223372036854775808");
+    buf_free(&b);
+}
+END_TEST
+
 START_TEST(limit_is_exact_and_failure_stays)
 {
     struct buf b;
@@ -99,6 +117,7 @@ Suite *buf_suite(void)
     TCase *t = tcase_create("buf");
 
     tcase_add_test(t, grows_and_ends_with_nul);
+    tcase_add_test(t, numbers_are_decimal);
     tcase_add_test(t, limit_is_exact_and_failure_stays);
     tcase_add_test(t, limit_of_nothing);
     tcase_add_test(t, bytes_are_bytes);

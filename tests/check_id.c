@@ -130,6 +130,34 @@ START_TEST(sha256_is_sha256)
 }
 END_TEST
 
+START_TEST(lists_of_parts_differ)
+{
+    static const struct {
+        struct hash_part parts[3];
+        size_t n;
+    } list[] = {
+        {{{"ab", 2}, {"c", 1}}, 2},
+        {{{"a", 1}, {"bc", 2}}, 2},
+        {{{"abc", 3}}, 1},
+        {{{"abc", 3}, {"", 0}}, 2},
+        {{{"abc", 3}, {NULL, 0}}, 2},
+        {{{"", 0}, {"abc", 3}}, 2},
+    };
+    const size_t n = sizeof(list) / sizeof(list[0]);
+    uint8_t h[sizeof(list) / sizeof(list[0])][HASH_BYTES];
+    uint8_t again[HASH_BYTES];
+
+    for (size_t i = 0; i < n; i++) {
+        hash_sha256_parts(list[i].parts, list[i].n, h[i]);
+        for (size_t k = 0; k < i; k++) {
+            ck_assert_int_ne(memcmp(h[i], h[k], HASH_BYTES), 0);
+        }
+    }
+    hash_sha256_parts(list[0].parts, list[0].n, again);
+    ck_assert_int_eq(memcmp(again, h[0], HASH_BYTES), 0);
+}
+END_TEST
+
 START_TEST(random_numbers_spread)
 {
     bool seen[10] = {false};
@@ -172,6 +200,7 @@ Suite *id_suite(void)
     tcase_add_test(t, outcomes_have_names);
     tcase_add_test(t, clocks_agree);
     tcase_add_test(t, sha256_is_sha256);
+    tcase_add_test(t, lists_of_parts_differ);
     tcase_add_test(t, random_numbers_spread);
     suite_add_tcase(s, t);
     return s;

@@ -17,6 +17,7 @@
 #include "tests/support/fcgi_peer.h"
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
+#include "tests/support/written.h"
 
 #define MAX_PARKED 120
 #define SOON_MS    3000 /* well before a fallback read */
@@ -149,7 +150,7 @@ static int64_t commit(const char *account)
                                  .now_ms = 1,
                                  .conf = &CONF,
                                  .arena = arena_new(65536)};
-    ck_assert_int_eq(writer_do(app.writer, do_create, &c, NULL), RC_OK);
+    ck_assert_int_eq(written(app.writer, do_create, &c, NULL), RC_OK);
     arena_free(c.call.arena);
     return c.call.as_of;
 }

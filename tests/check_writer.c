@@ -11,6 +11,7 @@
 #include "sql/store_conversation.h"
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
+#include "tests/support/written.h"
 
 #define BUSY_MS 400
 #define THREADS 12
@@ -85,7 +86,7 @@ static void *create_thread(void *arg)
 {
     struct create *c = arg;
 
-    c->rc = writer_do(writer, do_create, c, c->feed);
+    c->rc = written(writer, do_create, c, c->feed);
     return NULL;
 }
 
@@ -135,7 +136,7 @@ START_TEST(r01_a_result_is_committed)
     struct store_view view;
 
     init_create(&c, 1);
-    ck_assert_int_eq(writer_do(writer, do_create, &c, c.feed), RC_OK);
+    ck_assert_int_eq(written(writer, do_create, &c, c.feed), RC_OK);
     ck_assert_uint_eq(count(), 1);
     ck_assert_int_eq(atomic_load(&commits), 1);
     ck_assert_int_gt(c.out.id, 0);
@@ -250,7 +251,7 @@ START_TEST(r01_a_failing_commit_fails_every_member)
     ck_assert_int_gt(failed, 1);
     /* The keys are not bound, and the writer lives on. */
     init_create(&c[0], 1000);
-    ck_assert_int_eq(writer_do(writer, do_create, &c[0], NULL), RC_OK);
+    ck_assert_int_eq(written(writer, do_create, &c[0], NULL), RC_OK);
     arena_free(c[0].arena);
 }
 END_TEST
@@ -277,6 +278,97 @@ START_TEST(r02_one_key_from_many_threads_is_one_thing)
 }
 END_TEST
 
+/* --- handing over ----------------------------------------------------------
+ */
+
+struct handed {
+    struct writer_job job; /* first */
+    struct create create;
+};
+
+static atomic_int n_settled;
+static atomic_int n_good;
+
+static void on_settled(struct writer_job *job)
+{
+    struct handed *h = (struct handed *)job;
+
+    (void)atomic_fetch_add(&n_good, job->rc == RC_OK && h->create.out.id > 0);
+    (void)atomic_fetch_add(&n_settled, 1);
+}
+
+static struct handed *make_handed(int n)
+{
+    struct handed *h = calloc((size_t)n, sizeof(*h));
+
+    ck_assert_ptr_nonnull(h);
+    for (int i = 0; i < n; i++) {
+        init_create(&h[i].create, i);
+        h[i].job.fn = do_create;
+        h[i].job.arg = &h[i].create;
+        h[i].job.settled = on_settled;
+    }
+    atomic_store(&n_settled, 0);
+    atomic_store(&n_good, 0);
+    return h;
+}
+
+static void free_handed(struct handed *h, int n)
+{
+    for (int i = 0; i < n; i++) {
+        arena_free(h[i].create.arena);
+    }
+    free(h);
+}
+
+START_TEST(the_end_settles_what_was_handed_over)
+{
+    const int n = WRITER_MAX_BATCH + 10;
+    struct handed *h = make_handed(n);
+
+    for (int i = 0; i < n; i++) {
+        writer_hand_over(writer, &h[i].job);
+    }
+    writer_end(writer);
+    writer = NULL;
+    ck_assert_int_eq(atomic_load(&n_settled), n);
+    ck_assert_int_eq(atomic_load(&n_good), n);
+    ck_assert_uint_eq(count(), (size_t)n);
+    free_handed(h, n);
+}
+END_TEST
+
+static void *hand_over_thread(void *arg)
+{
+    writer_hand_over(writer, arg);
+    return NULL;
+}
+
+START_TEST(one_too_many_waits_for_room)
+{
+    const int n = WRITER_MAX_PENDING + 1;
+    struct handed *h = make_handed(n);
+    pthread_t thread;
+
+    ck_assert_int_eq(store_batch_begin(other), RC_OK);
+    for (int i = 0; i < n - 1; i++) {
+        writer_hand_over(writer, &h[i].job);
+    }
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, hand_over_thread, &h[n - 1].job), 0);
+    ck_assert_int_eq(atomic_load(&n_settled), 0);
+    store_batch_abort(other);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    /* It got in only after others were settled. */
+    ck_assert_int_ge(atomic_load(&n_settled), 1);
+    writer_end(writer);
+    writer = NULL;
+    ck_assert_int_eq(atomic_load(&n_settled), n);
+    ck_assert_int_eq(atomic_load(&n_good), n);
+    free_handed(h, n);
+}
+END_TEST
+
 Suite *writer_suite(void)
 {
     Suite *suite = suite_create("writer");
@@ -293,6 +385,8 @@ Suite *writer_suite(void)
     tcase_add_test(tcase, r01_a_failing_commit_fails_every_member);
 #endif
     tcase_add_test(tcase, r02_one_key_from_many_threads_is_one_thing);
+    tcase_add_test(tcase, the_end_settles_what_was_handed_over);
+    tcase_add_test(tcase, one_too_many_waits_for_room);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -89,6 +89,22 @@ void buf_putc(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+void buf_put_i64(struct buf *b, int64_t n)
+{
+    char text[20]; /* the least number has 19 digits and a sign */
+    size_t at = sizeof(text);
+    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+    do {
+        text[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (n < 0) {
+        text[--at] = '-';
+    }
+    buf_add(b, text + at, sizeof(text) - at);
+}
+
 void buf_vprintf(struct buf *b, const char *fmt, va_list args)
 {
     va_list again;

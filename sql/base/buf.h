@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sql/base/rc.h"
 
@@ -28,6 +29,7 @@ void buf_clear(struct buf *); /* empty, without failure; keeps the memory */
 void buf_add(struct buf *, const void *, size_t len);
 void buf_puts(struct buf *, const char *);
 void buf_putc(struct buf *, char);
+void buf_put_i64(struct buf *, int64_t); /* decimal */
 void buf_printf(struct buf *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *, const char *fmt, va_list)

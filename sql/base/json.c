@@ -552,7 +552,7 @@ void json_put_strn(struct json_out *w, const char *s, size_t len)
 void json_put_i64(struct json_out *w, int64_t n)
 {
     before_value(w);
-    buf_printf(w->buf, "%lld", (long long)n);
+    buf_put_i64(w->buf, n);
 }
 
 void json_put_bool(struct json_out *w, bool yes)

@@ -32,9 +32,12 @@ export class Program {
   /**
    * @param {string} name as it appears in messages
    * @param {string[]} command program and arguments
-   * @param {{env?: object, cwd?: string, orphanSignal?: string}} [options]
+   * @param {{env?: object, cwd?: string, orphanSignal?: string,
+   *          stdin?: 'ignore'|'pipe'}} [options]
    */
-  constructor(name, command, { env = process.env, cwd, orphanSignal = 'KILL' } = {}) {
+  constructor(name, command, {
+    env = process.env, cwd, orphanSignal = 'KILL', stdin = 'ignore',
+  } = {}) {
     this.name = name;
     this.log = '';
     this.out = '';
@@ -43,7 +46,7 @@ export class Program {
     this.badEnd = ''; // what was wrong with it then
     this.child = spawn(
       'setpriv', ['--pdeathsig', orphanSignal, '--', ...command],
-      { env, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+      { env, cwd, detached: true, stdio: [stdin, 'pipe', 'pipe'] });
     this.pid = this.child.pid;
     alive.add(this);
     this.listeners = new Set();

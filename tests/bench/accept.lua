@@ -1,0 +1,47 @@
+-- accept.lua - a script for wrk: POST a short message, each under a key of its
+-- own and as one of many accounts in turn.
+--
+--   wrk ... -s accept.lua URL -- RUN ACCOUNTS FIRST
+--
+-- RUN makes the keys of one run of wrk unlike those of any other. Account i is
+-- "u-i" and owns the conversation with the number FIRST + i. What the server
+-- is does not matter here: each gets the same requests.
+
+local threads = 0
+
+function setup(thread)
+    threads = threads + 1
+    thread:set("id", threads)
+end
+
+function init(args)
+    run = args[1]
+    accounts = tonumber(args[2])
+    first = tonumber(args[3])
+    count = 0
+    -- Far apart, so that the threads do not follow each other.
+    at = id * 7919
+    body = '{"body":"What does a checkpoint do with the pages of the log, ' ..
+        'and when is it run?"}'
+end
+
+function request()
+    count = count + 1
+    at = (at + 1) % accounts
+    return wrk.format("POST",
+        "/api/v1/conversations/conv_" .. (first + at) .. "/messages", {
+            ["Content-Type"] = "application/json",
+            ["Idempotency-Key"] = run .. "-" .. id .. "-" .. count,
+            ["X-Bench-User"] = "u-" .. at,
+        }, body)
+end
+
+function done(summary, latency)
+    io.write(string.format(
+        '\nRESULT {"requests":%d,"us":%d,"status":%d,"socket":%d,' ..
+        '"p50_us":%d,"p99_us":%d}\n',
+        summary.requests, summary.duration, summary.errors.status,
+        summary.errors.connect + summary.errors.read + summary.errors.write +
+        summary.errors.timeout, latency:percentile(50),
+        latency:percentile(99)))
+end
