@@ -20,6 +20,7 @@
 #include "sql/base/doorbell.h"
 #include "sql/base/id.h"
 #include "sql/base/log.h"
+#include "sql/base/random.h"
 #include "sql/store_change.h"
 #include "sql/store_lease.h"
 
@@ -34,7 +35,11 @@
 #define PAUSE_MS     1000 /* the store failed */
 #define FAILURES_MAX 3
 #define STEPS_MAX    256 /* Runs in one transaction */
-#define TURN_BYTES   (256u << 20)
+#define HOLD_MS      50  /* the write lock is not held longer by choice */
+/* Those who wait for the write lock nap up to 0.5 ms: one gets in. */
+#define GAP_LEAST_US  50
+#define GAP_SPREAD_US 100
+#define TURN_BYTES    (256u << 20)
 
 /* --- which Runs want a step -------------------------------------------- */
 
@@ -187,6 +192,12 @@ static bool wants_step(const struct live *l, bool research, bool place)
            (l->place_turn != 0) == place && l->effects.send_request == 0;
 }
 
+/* Room for one more step in this turn's transaction? */
+static bool has_room(const struct runtime *rt, size_t n)
+{
+    return n == 0 || (n < STEPS_MAX && clock_boot_ms() < rt->hold_until_ms);
+}
+
 /* Short work goes first, and what waits for a place goes before what is new,
  * in order of age (R20). */
 static enum rc step_dirty(struct runtime *rt, struct live **done, size_t *n)
@@ -197,7 +208,7 @@ static enum rc step_dirty(struct runtime *rt, struct live **done, size_t *n)
         bool research = pass >= 2;
         bool place = pass % 2 == 0;
 
-        for (size_t i = 0; i < rt->n_lives && *n < STEPS_MAX && rc == RC_OK;
+        for (size_t i = 0; i < rt->n_lives && has_room(rt, *n) && rc == RC_OK;
              i++) {
             struct live *l = rt->lives[i];
 
@@ -210,20 +221,26 @@ static enum rc step_dirty(struct runtime *rt, struct live **done, size_t *n)
     return rc;
 }
 
+/* From where the last turn left off, so that none is passed over for good.
+ */
 static enum rc step_text(struct runtime *rt, struct live **done, size_t *n,
                          int64_t now)
 {
+    bool any = false;
+    size_t k = 0;
     enum rc rc = RC_OK;
 
-    for (size_t i = 0; i < rt->n_lives && *n < STEPS_MAX && rc == RC_OK; i++) {
-        struct live *l = rt->lives[i];
+    for (; k < rt->n_lives && has_room(rt, *n) && rc == RC_OK; k++) {
+        struct live *l = rt->lives[(rt->text_from + k) % rt->n_lives];
 
         if (text_due(rt, l, now)) {
             rc = run_one(rt, l, run_step_text);
             done[(*n)++] = l;
-            rt->flushing = true;
+            any = true;
         }
     }
+    rt->flushed = any && k == rt->n_lives;
+    rt->text_from = rt->n_lives > 0 ? (rt->text_from + k) % rt->n_lives : 0;
     return rc;
 }
 
@@ -307,8 +324,10 @@ static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
                         int64_t now, int64_t *after)
 {
     enum rc result = RC_OK;
-    enum rc rc = step_dirty(rt, done, n);
+    enum rc rc;
 
+    rt->hold_until_ms = clock_boot_ms() + HOLD_MS;
+    rc = step_dirty(rt, done, n);
     if (rc == RC_OK) {
         rc = step_text(rt, done, n, now);
     }
@@ -342,7 +361,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
         return RC_OK;
     }
     rt->touched = false;
-    rt->flushing = false;
+    rt->flushed = false;
     rc = store_batch_begin(rt->store);
     if (rc == RC_OK) {
         rc = store_newest(rt->store, &before);
@@ -363,7 +382,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
         return RC_OK;
     }
     /* A commit for other reasons does not put off the text that waits. */
-    if (rt->flushing) {
+    if (rt->flushed) {
         rt->flushed_ms = now;
     }
     rt->endpoint_told = true;
@@ -378,6 +397,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
     if (rt->touched) {
         read_changes(rt, now);
     }
+    clock_nap_us(GAP_LEAST_US + random_below(GAP_SPREAD_US));
     return RC_OK;
 }
 

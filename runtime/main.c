@@ -57,6 +57,8 @@ static void catch_signals(void)
     (void)sigaction(SIGINT, &sa, NULL);
     sa.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &sa, NULL);
+    /* A limit on file sizes is a full disk, not an end. */
+    (void)sigaction(SIGXFSZ, &sa, NULL);
 }
 
 static enum rc become_owner(const char *dir, struct lease_lock **lock)

@@ -145,7 +145,9 @@ struct runtime {
     int64_t cursor;         /* newest change that was looked at */
     int64_t read_ms;        /* boot time when changes were last read */
     int64_t flushed_ms;     /* boot time when text was last committed */
-    bool flushing;          /* this turn commits text whose time had come */
+    bool flushed;           /* this turn commits all text whose time had come */
+    size_t text_from;       /* the next flush begins with this Run */
+    int64_t hold_until_ms;  /* boot time when the transaction is to end */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
     bool stopping;
     struct arena *mem; /* of one turn */

@@ -1,0 +1,346 @@
+// attack-crash.test.mjs - the runtime dies, sleeps, loses the lock, the disk or
+// the doorbell; and two of them.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+
+import { bin, eventually, temporaryDir } from '../support/harness.mjs';
+import { holdWriteLock } from '../support/lock.mjs';
+import { Program } from '../support/process.mjs';
+import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+
+const BOUND = { timeout: 90000 };
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A further asided on the same data. */
+function another(aside, name, env = {}) {
+  const program = new Program(name, [bin('asided')], { env: { ...aside.env, ...env } });
+  aside.parts.set(name, program);
+  return program;
+}
+
+/** A research with two rounds of tools, an adjustment and a short answer. */
+function script(model) {
+  model.on('research', (req, reply) => {
+    const rounds = req.body.messages.filter((m) => m.role === 'assistant' && m.tool_calls).length;
+    if (rounds < 2) {
+      reply.text(`round ${rounds}`);
+      reply.call(['library_search', { query: 'tides' }], ['note', { text: 'moon' }]);
+    } else {
+      reply.report('# Done [1]');
+    }
+  });
+  model.on('entry', (req, reply) => reply.text('one ').text('two').finish().usage().done());
+}
+
+/**
+ * Keep two runtimes alive, one at work and one standing by, each with a fault at
+ * another commit of its own: whoever takes over recovers what the last one left,
+ * and dies in turn.
+ */
+function relay(aside, kind) {
+  // few commits and many in turn: three deaths over one Run would end it
+  const faults = [2, 9, 3, 8, 4, 7, 5, 6];
+  const alive = [];
+  const all = [];
+  const state = { over: false };
+  const fill = () => {
+    for (let i = alive.length - 1; i >= 0; i--) {
+      if (alive[i].exit !== null) {
+        alive.splice(i, 1);
+      }
+    }
+    while (!state.over && alive.length < 2) {
+      const n = faults.shift() ?? 1000000;
+      const program = another(aside, `${kind}-${n}-${all.length}`, { ASIDE_FAULT_COMMIT: `${kind}:${n}` });
+      program.expected = true;
+      program.ended.then(fill);
+      alive.push(program);
+      all.push(program);
+    }
+  };
+  fill();
+  return {
+    get left() {
+      return faults.length;
+    },
+    /** A crash that no fault can time. */
+    kill: () => alive[0].signal('SIGKILL'),
+    async end() {
+      state.over = true;
+      await Promise.all(alive.map((program) => program.kill()));
+      for (const program of all) {
+        assert.deepEqual(program.faults(), []);
+      }
+    },
+  };
+}
+
+for (const kind of ['abort', 'before', 'fail']) {
+  test(`R29 ${kind} at commit after commit of research, answer and adjustment`, BOUND, async (t) => {
+    const { model, aside, research, send, say, whole, sql } = await started(t, {}, { library: await shelf(t) });
+    script(model);
+    await aside.kill('asided', 'SIGTERM');
+    aside.parts.delete('asided');
+    const runtimes = relay(aside, kind);
+    for (let round = 0; round < 30 && runtimes.left > 0; round++) {
+      const r = await research(`the sea ${round}`);
+      const { run: s } = await send(`question ${round}`);
+      await say(r.id, `and salt ${round}`);
+      const end = await whole(r.id);
+      assert.equal(end.run.state, 'completed', `round ${round}: ${end.run.reason}`);
+      const [h] = end.handoffs;
+      assert.ok(h.state === 'handed' || (h.state === 'not_applied' && h.reason === 'run_ended'), h.state);
+      assert.equal(end.run.coverage.length, h.state === 'handed' ? 2 : 1);
+      const short = await whole(s.id);
+      assert.equal(short.run.state, 'completed');
+      assert.equal(short.run.answer.body, 'one two');
+      if (kind === 'fail') {
+        runtimes.kill();
+      }
+    }
+    assert.equal(runtimes.left, 0);
+    await eventually(async () => {
+      await assertSettled(sql);
+      return true;
+    }, { ms: 5000 });
+    await runtimes.end();
+    assertCallsAnswered(model);
+  });
+}
+
+test('R24 stop while the runtime is dead: open effects are settled by the next', BOUND, async (t) => {
+  const { model, aside, research, stop, run, sql } = await started(t, {}, { library: await shelf(t) });
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('held');
+  });
+  const r = await research('the sea');
+  await model.held('held');
+  await aside.kill('asided');
+  const stopped = await stop(r.id);
+  assert.equal(stopped.state, 'stopped');
+  assert.equal((await run(r.id)).requests[0].state, 'sent');
+  await aside.restart('asided');
+  await eventually(async () => (await run(r.id)).requests[0].state === 'unknown', { ms: 5000 });
+  assert.equal((await run(r.id)).run.budget.tokens.unknown_requests, 1);
+  await assertSettled(sql);
+});
+
+test('R29 a tool that takes its runtime down three times ends the Run', BOUND, async (t) => {
+  const dir = await temporaryDir();
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const { model, aside, research, whole, run, sql } = await started(t, {}, { library: await shelf(t) });
+  model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides' }]));
+  await aside.kill('asided', 'SIGTERM');
+  const r = await research('the sea');
+  // commit 1 takes the lease, 2 plans and sends, 3 or so stores the reply and
+  // says "sent" of its tool: dies right then, each time
+  let last;
+  for (let i = 0; i < 8; i++) {
+    last = another(aside, `dying-${i}`, { ASIDE_FAULT_COMMIT: `abort:${i === 0 ? 4 : 2}` });
+    last.expected = true;
+    const what = await Promise.race([last.ended, eventually(async () =>
+      (await run(r.id)).run.state !== 'running' && 'over', { ms: 8000 })]);
+    if (what === 'over' || (await run(r.id)).run.state !== 'running') {
+      break;
+    }
+  }
+  await last.kill();
+  another(aside, 'asided');
+  const end = await whole(r.id);
+  assert.equal(end.run.state, 'failed');
+  assert.equal(end.run.reason, 'crashed');
+  await eventually(async () => {
+    await assertSettled(sql);
+    return true;
+  }, { ms: 5000 });
+});
+
+test('two runtimes: the stand-by takes over at once when the first is killed', BOUND, async (t) => {
+  const { model, aside, research, whole } = await started(t);
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('first');
+  });
+  const second = another(aside, 'stand-by');
+  await second.logged(/standing by/);
+  const r = await research('the sea');
+  await model.held('first');
+  const at = Date.now();
+  await aside.kill('asided');
+  await second.logged(/going on with 1 Runs/, 3000);
+  assert.ok(Date.now() - at < 2000);
+  const end = await whole(r.id);
+  assert.deepEqual(end.requests.map((q) => q.state), ['unknown', 'done']);
+});
+
+test('a runtime that slept through a take-over writes nothing and ends', BOUND, async (t) => {
+  const { model, aside, research, whole, run, sql } = await started(t);
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('first');
+    reply.report('# By the sleeper');
+  });
+  const r = await research('the sea');
+  const held = await model.held('first');
+  const sleeper = aside.part('asided');
+  sleeper.expected = true;
+  sleeper.signal('SIGSTOP');
+  await rm(path.join(aside.dataDir, 'asided.lock'));
+  aside.parts.set('sleeper', sleeper);
+  another(aside, 'asided');
+  const end = await whole(r.id);
+  assert.equal(end.run.answer.body, 'A scripted report.');
+  const seq = await sql('SELECT max(seq) FROM change');
+  held.release();
+  sleeper.signal('SIGCONT');
+  const exit = await sleeper.ended;
+  assert.equal(exit.code, 1);
+  assert.match(sleeper.log, /another runtime has taken over/);
+  assert.equal(await sql('SELECT max(seq) FROM change'), seq);
+  assert.equal((await run(r.id)).run.answer.body, 'A scripted report.');
+});
+
+test('R17 the write lock held from outside while replies stream: nothing is lost', BOUND, async (t) => {
+  const { model, aside, research, send, whole, sql } = await started(t);
+  const text = Array.from({ length: 200 }, (_, i) => `word${i} `);
+  model.on('entry', async (req, reply) => {
+    for (const word of text) {
+      reply.text(word);
+      await sleep(5);
+    }
+    reply.finish().usage().done();
+  });
+  model.next('research', async (req, reply) => {
+    await sleep(300);
+    reply.report('# R');
+  });
+  for (const ms of [1500, 4000]) {
+    const r = ms > 2000 ? await research('the sea') : null;
+    const { run: s } = await send('question');
+    await aside.until((state) => state.answer(s.id).length > 0);
+    const lock = await holdWriteLock(path.join(aside.dataDir, 'aside.db'), ms);
+    const pid = aside.part('asided').pid;
+    const before = await cpu(pid);
+    await sleep(ms - 300);
+    assert.ok(await cpu(pid) - before < ms / 2, 'the runtime spins while it waits');
+    await lock.released;
+    const end = await whole(s.id);
+    assert.equal(end.run.state, 'completed');
+    assert.equal(end.run.answer.body, text.join(''));
+    if (r) {
+      assert.equal((await whole(r.id)).run.state, 'completed');
+    }
+  }
+  await assertSettled(sql);
+});
+
+async function cpu(pid) {
+  const { readFile } = await import('node:fs/promises');
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+test('SIGTERM while the lock is held elsewhere is still recorded as a shutdown', BOUND, async (t) => {
+  const { model, aside, research, run } = await started(t);
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('first');
+  });
+  const r = await research('the sea');
+  await model.held('first');
+  await aside.until((s) => [...s.requests.values()].some((q) => q.state === 'sent'));
+  await holdWriteLock(path.join(aside.dataDir, 'aside.db'), 800);
+  const exit = await aside.part('asided').stop();
+  assert.equal(exit.code, 0);
+  const q = (await run(r.id)).requests[0];
+  assert.deepEqual([q.state, q.cause], ['interrupted', 'shutdown']);
+});
+
+test('SIGTERM while it starts ends it', BOUND, async (t) => {
+  const { aside } = await started(t);
+  await aside.kill('asided', 'SIGTERM');
+  const lock = await holdWriteLock(path.join(aside.dataDir, 'aside.db'), 4000);
+  const starting = another(aside, 'starting');
+  await sleep(700); // it waits for the lock to take the lease
+  const exit = await starting.stop('SIGTERM', 5000);
+  assert.ok(exit.code === 0 || exit.code === 1, JSON.stringify(exit));
+  starting.badEnd = '';
+  await lock.release();
+});
+
+test('the doorbell deleted and replaced while a Run is at work', BOUND, async (t) => {
+  const { model, aside, research, say, whole } = await started(t);
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('first');
+  });
+  const r = await research('the sea');
+  await model.held('first');
+  const bell = path.join(aside.dataDir, 'doorbell');
+  await eventually(async () => {
+    await rm(bell, { force: true }); // whoever notices makes it again
+    await mkdir(bell); // nobody can ring this
+    return true;
+  });
+  await say(r.id, 'and salt');
+  const end = await whole(r.id, 9000);
+  assert.equal(end.run.state, 'completed');
+  assert.equal(end.handoffs[0].state, 'handed');
+  await rm(bell, { recursive: true });
+  await writeFile(bell, '');
+  const next = await research('the sky');
+  await whole(next.id, 9000);
+});
+
+test('a full disk in mid-research: told in the log, and the Run goes on when there is room', BOUND, async (t) => {
+  const { model, aside, research, whole, sql } = await started(t);
+  const run = promisify(execFile);
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('first');
+    reply.call(['note', { text: 'long '.repeat(40000) }]);
+  });
+  const r = await research('the sea');
+  const held = await model.held('first');
+  await aside.until((s) => [...s.requests.values()].some((q) => q.state === 'sent'));
+  const { pid } = aside.part('asided');
+  await run('prlimit', ['--pid', String(pid), '--fsize=4096:unlimited']);
+  held.release();
+  await aside.part('asided').logged(/error .*sql: /, 8000);
+  await sleep(2500);
+  assert.equal(aside.part('asided').exit, null, aside.part('asided').tail());
+  assert.equal(await sql(`SELECT state FROM run WHERE id = ${r.id.slice(4)}`), 'running');
+  await run('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited']);
+  const end = await whole(r.id, 8000);
+  assert.equal(end.run.state, 'completed');
+  assert.deepEqual(end.requests.map((q) => q.state), ['done', 'done']);
+  await assertSettled(sql);
+});
+
+test('changes committed at the very moment of a turn are all seen', BOUND, async (t) => {
+  const { model, aside, sql } = await started(t, { 'short.limit': 400, 'model.max_concurrent': 400 });
+  model.on('entry', async (req, reply) => {
+    for (let i = 0; i < 5; i++) {
+      reply.text('w ');
+      await sleep(10);
+    }
+    reply.finish().usage().done();
+  });
+  const conv = (await aside.api('POST', '/conversations', {})).json.conversation.id;
+  const client = async () => {
+    for (let i = 0; i < 8; i++) {
+      const r = await aside.api('POST', `/conversations/${conv}/messages`, { body: 'q' });
+      assert.equal(r.status, 202, r.text);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+  await eventually(async () => await sql("SELECT count(*) FROM run WHERE state = 'completed'") === '64',
+    { ms: 30000, what: 'all 64 completed' });
+  await assertSettled(sql);
+});
