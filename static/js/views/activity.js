@@ -19,7 +19,8 @@ function subject(call) {
     return texts.length > 0 ? String(texts[0]) : '';
 }
 
-/** @param {{ id: string, open: boolean }} props */
+/** The newest first: that is what one looks for while it runs.
+ *  @param {{ id: string, open: boolean }} props */
 export function Activity({ id, open }) {
     const { store } = useApp();
     const calls = store.details.get(id)?.calls ?? [];
@@ -28,7 +29,8 @@ export function Activity({ id, open }) {
         </summary>
         ${calls.length === 0 && html`<p class="quiet">
             ${t('activity.none')}</p>`}
-        <ol class="calls">${calls.map(({ value: c }) => html`
+        <ol class="calls" reversed>${[...calls].reverse().map(
+            ({ value: c }) => html`
             <li key=${c.id} class=${`call ${c.state}`}>
                 <span class="call-name">${t(`tool.${c.name}`) === `tool.${c.name}`
                     ? c.name : t(`tool.${c.name}`)}</span>
