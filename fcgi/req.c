@@ -44,6 +44,13 @@
 
 #define PIECE_BYTES 8192
 
+/* FastCGI 1.0: record types (section 8) and the longest content of a record
+ * that needs no padding. */
+#define RECORD_END    3
+#define RECORD_STDOUT 6
+#define RECORD_BYTES  65528
+#define HEAD_BYTES    2048
+
 struct req_listener {
     int fd;
     bool local; /* a Unix socket: permissions say who may connect */
@@ -67,6 +74,7 @@ struct req {
     enum rc body_rc;
     struct buf body;
     bool answering; /* a reply or stream has begun */
+    bool parked;    /* libfcgi's streams and parameters are gone */
     int status;
 };
 
@@ -512,7 +520,7 @@ static bool drain(struct req *r)
     size_t total = 0;
     char piece[PIECE_BYTES];
 
-    if (r->fcgx.in == NULL) {
+    if (r->parked) {
         return true;
     }
     while (total <= REQ_DRAIN_BYTES && clock_boot_ms() < until_ms) {
@@ -628,45 +636,99 @@ static bool put(struct req *r, const char *text, size_t len)
     return len == 0 || FCGX_PutStr(text, (int)len, r->fcgx.out) == (int)len;
 }
 
-/* The head of a reply; length < 0: unknown. */
-static bool put_head(struct req *r, int status, const char *type,
-                     int64_t length, const char *headers)
+/* Build the head of a reply; length < 0: unknown. */
+static void put_head(struct req *r, struct buf *out, int status,
+                     const char *type, int64_t length, const char *headers)
 {
-    char head[256];
-    int len;
-
     assert(!r->answering);
     r->answering = true;
     r->status = status;
-    len = snprintf(head, sizeof(head), "Status: %d %s\r\nContent-Type: %s\r\n",
-                   status, reason_phrase(status), type);
-    assert(len > 0 && (size_t)len < sizeof(head));
-    if (!put(r, head, (size_t)len)) {
-        return false;
-    }
+    buf_printf(out, "Status: %d %s\r\nContent-Type: %s\r\n", status,
+               reason_phrase(status), type);
     if (length >= 0) {
-        len = snprintf(head, sizeof(head), "Content-Length: %" PRId64 "\r\n",
-                       length);
-        if (!put(r, head, (size_t)len)) {
-            return false;
-        }
+        buf_printf(out, "Content-Length: %" PRId64 "\r\n", length);
     }
-    return (headers == NULL || put(r, headers, strlen(headers))) &&
-           put(r, "\r\n", 2);
+    if (headers != NULL) {
+        buf_puts(out, headers);
+    }
+    buf_puts(out, "\r\n");
 }
 
-enum rc req_reply(struct req *r, const struct req_reply *reply)
+static bool send_by_library(struct req *r, const struct buf *head,
+                            const char *body, size_t len)
 {
-    bool whole;
+    bool whole = put(r, head->data, head->len) && put(r, body, len);
 
-    (void)drain(r); /* if it fails, the peer may still get the reply */
-    whole = put_head(r, reply->status, reply->type, (int64_t)reply->body_len,
-                     reply->headers) &&
-            (r->method == REQ_HEAD || put(r, reply->body, reply->body_len));
     /* Closing both streams sends everything with the end record in one go. */
     if (FCGX_FClose(r->fcgx.err) != 0 || FCGX_FClose(r->fcgx.out) != 0) {
         whole = false;
     }
+    return whole;
+}
+
+static void put_record(struct buf *out, const struct req *r, uint8_t type,
+                       const char *content, size_t len)
+{
+    const char header[] = {1, /* version */
+                           (char)type,
+                           (char)(r->fcgx.requestId >> 8),
+                           (char)r->fcgx.requestId,
+                           (char)(len >> 8),
+                           (char)len,
+                           0, /* padding */
+                           0};
+
+    buf_add(out, header, sizeof(header));
+    buf_add(out, content, len);
+}
+
+/* What the library would write: output in records, its end, the end of the
+ * request. For a parked request, whose buffers it cannot make again. */
+static bool send_by_hand(const struct req *r, const struct buf *text)
+{
+    static const char COMPLETE[8] = {0}; /* status 0, FCGI_REQUEST_COMPLETE */
+    struct buf out;
+    size_t sent = 0;
+    bool whole;
+
+    buf_init(&out, text->len + (text->len / RECORD_BYTES + 3) * 16);
+    for (size_t at = 0; at < text->len; at += RECORD_BYTES) {
+        size_t left = text->len - at;
+
+        put_record(&out, r, RECORD_STDOUT, text->data + at,
+                   left < RECORD_BYTES ? left : RECORD_BYTES);
+    }
+    put_record(&out, r, RECORD_STDOUT, "", 0);
+    put_record(&out, r, RECORD_END, COMPLETE, sizeof(COMPLETE));
+    whole = buf_rc(&out) == RC_OK;
+    while (whole && sent < out.len) {
+        ssize_t n =
+            send(r->fcgx.ipcFd, out.data + sent, out.len - sent, MSG_NOSIGNAL);
+
+        whole = n > 0;
+        sent += whole ? (size_t)n : 0;
+    }
+    buf_free(&out);
+    return whole;
+}
+
+enum rc req_reply(struct req *r, const struct req_reply *reply)
+{
+    size_t len = r->method == REQ_HEAD ? 0 : reply->body_len;
+    struct buf text;
+    bool whole;
+
+    (void)drain(r); /* if it fails, the peer may still get the reply */
+    buf_init(&text, HEAD_BYTES + len);
+    put_head(r, &text, reply->status, reply->type, (int64_t)reply->body_len,
+             reply->headers);
+    if (r->parked) {
+        buf_add(&text, reply->body, len);
+    }
+    whole = buf_rc(&text) == RC_OK &&
+            (r->parked ? send_by_hand(r, &text)
+                       : send_by_library(r, &text, reply->body, len));
+    buf_free(&text);
     return whole ? RC_OK : RC_IO;
 }
 
@@ -682,14 +744,18 @@ int req_status(const struct req *r)
 
 enum rc req_stream_begin(struct req *r, int status, const char *type)
 {
+    struct buf head;
+    bool whole;
+
     (void)drain(r);
-    if (!put_head(r, status, type, -1,
-                  "Cache-Control: no-store\r\n"
-                  "X-Accel-Buffering: no\r\n") ||
-        FCGX_FFlush(r->fcgx.out) != 0) {
-        return RC_IO;
-    }
-    return RC_OK;
+    buf_init(&head, HEAD_BYTES);
+    put_head(r, &head, status, type, -1,
+             "Cache-Control: no-store\r\n"
+             "X-Accel-Buffering: no\r\n");
+    whole = buf_rc(&head) == RC_OK && put(r, head.data, head.len) &&
+            FCGX_FFlush(r->fcgx.out) == 0;
+    buf_free(&head);
+    return whole ? RC_OK : RC_IO;
 }
 
 enum rc req_stream_write(struct req *r, const char *text, size_t len)
@@ -739,7 +805,10 @@ enum rc req_park(struct req *r)
     }
     (void)setsockopt(r->fcgx.ipcFd, SOL_SOCKET, SO_SNDBUF, &bytes,
                      sizeof(bytes));
-    FCGX_FreeStream(&r->fcgx.in);
+    /* Streams and parameters, some 10 KiB; the connection stays. */
+    FCGX_Free(&r->fcgx, 0);
+    r->fcgx.envp = NULL;
+    r->parked = true;
     free_memory(r);
     return RC_OK;
 }
@@ -749,20 +818,26 @@ int req_fd(const struct req *r)
     return r->fcgx.ipcFd;
 }
 
-void req_finish(struct req *r)
+static void finish_by_library(struct req *r)
 {
-    if (r == NULL) {
-        return;
-    }
     /* Closing is safe at once if all input was read; else the library lets the
      * peer take the reply first. */
     if (drain(r)) {
         (void)FCGX_Detach(&r->fcgx);
     }
-    /* Not FCGX_Finish_r: it sends nothing once the input stream is gone. */
-    (void)FCGX_FClose(r->fcgx.err);
-    (void)FCGX_FClose(r->fcgx.out);
-    FCGX_Free(&r->fcgx, 1);
+    FCGX_Finish_r(&r->fcgx);
+}
+
+void req_finish(struct req *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    if (r->parked) {
+        (void)close(r->fcgx.ipcFd);
+    } else {
+        finish_by_library(r);
+    }
     free_memory(r);
     free(r);
 }

@@ -140,7 +140,7 @@ enum rc req_stream_wait(struct req *, int64_t ms) RC_MUST_CHECK;
  */
 
 /* Make a request fit to wait long: the input is drained and its memory goes,
- * the arena included. After this only req_fd, req_reply and req_finish may be
+ * the arena and libfcgi's buffers included; some 500 bytes stay. After this only req_fd, req_reply and req_finish may be
  * called. RC_IO: the input could not be drained; finish it. */
 enum rc req_park(struct req *) RC_MUST_CHECK;
 
