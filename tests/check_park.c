@@ -20,7 +20,7 @@
 #include "tests/support/written.h"
 
 #define MAX_PARKED 120
-#define SOON_MS    3000 /* well before a fallback read */
+#define SOON_MS    4000 /* below the fallback of 5 s, for a busy machine */
 
 static const struct conf CONF = {
     .auth = CONF_AUTH_PROXY, .short_limit = 3, .background_limit = 1};
