@@ -312,6 +312,14 @@ void flight_start(struct runtime *rt, struct live *live)
     }
 }
 
+void flight_hang_up(struct live *live)
+{
+    if (live->flight != NULL) {
+        http_cancel(live->flight->call);
+        live->flight->call = NULL;
+    }
+}
+
 void flight_drop(struct live *live)
 {
     flight_free(live->flight);

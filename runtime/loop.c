@@ -62,6 +62,23 @@ static bool text_due(const struct runtime *rt, const struct live *l,
                             now - rt->flushed_ms >= flush_ms(rt));
 }
 
+/* The connection of a Run that was stopped is closed at once: that waits for
+ * no commit of ours (R24). */
+static enum rc close_if_ended(struct runtime *rt, struct live *l)
+{
+    struct run run;
+    enum rc rc;
+
+    if (l->flight == NULL) {
+        return RC_OK;
+    }
+    rc = store_run_get(rt->store, 0, l->id, false, rt->mem, &run);
+    if (rc == RC_NOT_FOUND || (rc == RC_OK && states_run_ended(run.state))) {
+        flight_hang_up(l);
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 /* Runs whose rows were changed by others since the cursor. */
 static enum rc find_changed(struct runtime *rt)
 {
@@ -75,15 +92,16 @@ static enum rc find_changed(struct runtime *rt)
         return rc;
     }
     rc = store_change_runs(rt->store, rt->cursor, rt->mem, &ids, &n, &newest);
-    store_read_end(rt->store);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         struct live *l;
 
         rc = live_add(rt, ids[i], &l);
         if (rc == RC_OK) {
             l->dirty = true;
+            rc = close_if_ended(rt, l);
         }
     }
+    store_read_end(rt->store);
     if (rc == RC_OK) {
         rt->cursor = newest;
     }
@@ -221,8 +239,7 @@ static enum rc step_dirty(struct runtime *rt, struct live **done, size_t *n)
     return rc;
 }
 
-/* From where the last turn left off, so that none is passed over for good.
- */
+/* From where the last turn left off, so that none is passed over for good. */
 static enum rc step_text(struct runtime *rt, struct live **done, size_t *n,
                          int64_t now)
 {

@@ -268,7 +268,9 @@ enum rc prompt_tools(enum request_purpose, const struct offer *,
 
 /* Send effects->body as the request. Failure to start becomes an outcome. */
 void flight_start(struct runtime *, struct live *);
-/* Close the connection; nothing more comes of it. NULL is allowed. */
+/* Close the connection but keep what came: nothing more comes of it. */
+void flight_hang_up(struct live *);
+/* Close the connection and forget it. No flight is allowed. */
 void flight_drop(struct live *);
 bool flight_is(const struct live *, int64_t request_id);
 bool flight_finished(const struct live *); /* its finish has been seen */
