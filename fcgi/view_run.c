@@ -28,8 +28,7 @@ static void put_budget(struct json_out *json, const struct run *r)
     json_close_object(json);
 }
 
-/* id is that of the handoff, or of the message that was the request;
- * message_id names the message in both cases. */
+/* A requirement is known by the id of its message, as the model is shown it. */
 static void put_coverage(struct json_out *json, const struct run *r)
 {
     json_key(json, "coverage");
