@@ -4,6 +4,7 @@
 #include "fcgi/reply.h"
 #include "fcgi/view.h"
 #include "sql/base/clock.h"
+#include "sql/base/log.h"
 #include "sql/store_change.h"
 
 #define MAX_CHANGES       200
@@ -171,6 +172,7 @@ enum serve_then h_changes_get(struct ask *ask)
     wait.deadline_ms = clock_boot_ms() + wait_s * 1000;
     rc = park_add(ask->app->park, ask->req, &wait);
     if (rc == RC_OK) {
+        log_debug(NULL, "a poll is parked");
         return SERVE_KEPT;
     }
     if (rc == RC_FULL) {

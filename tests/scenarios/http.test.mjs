@@ -33,7 +33,7 @@ async function conversation(aside, options) {
 /** Wait until n polls were parked, in both responders together. */
 const parked = (aside, n) => eventually(() => {
   const logs = [...aside.parts.values()].map((program) => program.log).join('');
-  return logs.split('/changes: parked').length - 1 >= n;
+  return logs.split('a poll is parked').length - 1 >= n;
 }, { what: `${n} polls are parked` });
 
 /** Change nginx.conf of a running Aside, and start nginx with it. */
