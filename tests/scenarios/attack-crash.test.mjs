@@ -3,18 +3,24 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { bin, eventually, temporaryDir } from '../support/harness.mjs';
+import { bin, eventually } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { Program } from '../support/process.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 90000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Processor time of a process in ms. */
+async function cpu(pid) {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
 
 /** A further asided on the same data. */
 function another(aside, name, env = {}) {
@@ -132,8 +138,6 @@ test('R24 stop while the runtime is dead: open effects are settled by the next',
 });
 
 test('R29 a tool that takes its runtime down three times ends the Run', BOUND, async (t) => {
-  const dir = await temporaryDir();
-  t.after(() => rm(dir, { recursive: true, force: true }));
   const { model, aside, research, whole, run, sql } = await started(t, {}, { library: await shelf(t) });
   model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides' }]));
   await aside.kill('asided', 'SIGTERM');
@@ -239,12 +243,6 @@ test('R17 the write lock held from outside while replies stream: nothing is lost
   }
   await assertSettled(sql);
 });
-
-async function cpu(pid) {
-  const { readFile } = await import('node:fs/promises');
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
 
 test('SIGTERM while the lock is held elsewhere is still recorded as a shutdown', BOUND, async (t) => {
   const { model, aside, research, run } = await started(t);

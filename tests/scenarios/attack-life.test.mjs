@@ -1,7 +1,7 @@
 // attack-life.test.mjs - time, places, stops and adjustments at awkward moments.
 
 import assert from 'node:assert/strict';
-import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -27,7 +27,6 @@ async function slowIndexer(t, seconds) {
 
 /** Processor time of a process in ms. */
 async function ticks(pid) {
-  const { readFile } = await import('node:fs/promises');
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
@@ -172,7 +171,7 @@ test('R20 with one place, a research hands it over between its requests', BOUND,
 
 test('R26 the deadline also ends a wait for tools, without spinning', BOUND, async (t) => {
   const asided = await slowIndexer(t, 20);
-  const { model, aside, research, whole, send, sql } = await started(t,
+  const { model, aside, research, whole, sql } = await started(t,
     { 'budget.normal.seconds': 2 }, { programs: { asided }, library: await shelf(t) });
   model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides' }]));
   const r = await research('the sea');
@@ -188,7 +187,6 @@ test('R26 the deadline also ends a wait for tools, without spinning', BOUND, asy
   assert.ok(used < 600, `${used} ms of processor time`);
   assertCallsAnswered(model);
   await assertSettled(sql);
-  assert.ok(send);
 });
 
 test('R26 a closeout that finds no place in its time is lost, not awaited', BOUND, async (t) => {
@@ -270,7 +268,7 @@ test('R22 adjustments at every moment: each is handed or told, none is completed
 });
 
 test('R24 stops at every moment: nothing goes on, and nothing stays open', { timeout: 90000 }, async (t) => {
-  const { model, aside, research, send, stop, run, sql } = await started(t, {}, { library: await shelf(t) });
+  const { model, research, send, stop, run, sql } = await started(t, {}, { library: await shelf(t) });
   model.on('research', async (req, reply) => {
     reply.text('I search.');
     await sleep(15);
@@ -300,7 +298,6 @@ test('R24 stops at every moment: nothing goes on, and nothing stays open', { tim
     await assertSettled(sql);
     return true;
   }, { ms: 5000 });
-  assert.ok(aside);
 });
 
 test('a conversation deleted right after its Run was stopped', BOUND, async (t) => {

@@ -12,7 +12,7 @@ const BOUND = { timeout: 60000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('R26 an adjustment before the closeout goes into it, one after it is told so', BOUND, async (t) => {
-  const { model, aside, research, say, whole, sql } = await started(t, { 'budget.normal.requests': 2 });
+  const { model, research, say, whole, sql } = await started(t, { 'budget.normal.requests': 2 });
   model.next('research', async (req, reply) => {
     reply.text('x');
     await reply.hold('first');
@@ -32,10 +32,8 @@ test('R26 an adjustment before the closeout goes into it, one after it is told s
   closing.release();
   const end = await whole(r.id);
   assert.equal(end.run.reason, 'budget_requests');
-  assert.deepEqual(end.run.coverage.map((c) => c.id).includes(before.handoff.id) ||
-    end.run.coverage.map((c) => c.id).includes(before.message.id), true);
+  assert.ok(end.run.coverage.some((c) => [before.handoff.id, before.message.id].includes(c.id)));
   assert.equal(end.run.coverage.length, 2);
-  assert.ok(aside);
   await assertSettled(sql);
 });
 
