@@ -31,6 +31,7 @@ static suite_fn *const SUITES[] = {
     park_suite,
     passages_suite,
     prompt_suite,
+    report_suite,
     req_suite,
     route_suite,
     states_suite,

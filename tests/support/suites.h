@@ -30,6 +30,7 @@ Suite *offline_suite(void);
 Suite *park_suite(void);
 Suite *passages_suite(void);
 Suite *prompt_suite(void);
+Suite *report_suite(void);
 Suite *req_suite(void);
 Suite *route_suite(void);
 Suite *states_suite(void);

@@ -1,0 +1,108 @@
+/* check_report.c - a report as a file: complete, and harmless whatever the
+ * model or a document wrote. */
+#include <string.h>
+
+#include "fcgi/report.h"
+#include "tests/support/suites.h"
+
+static struct coverage coverage[] = {
+    {.message_id = 4, .status = COVERED, .remark = ""},
+    {.handoff_id = 9,
+     .message_id = 5,
+     .status = COVERED_NOT,
+     .remark = "<i>no"},
+};
+static struct source sources[] = {
+    {.n = 1,
+     .title = "Write-Ahead [Logging]",
+     .heading = "Ways *to* write",
+     .location = "wal.html"},
+    {.n = 2,
+     .title = "<img src=x onerror=alert(1)>",
+     .heading = "",
+     .location = "javascript:alert(1)"},
+};
+static struct run run = {
+    .id = 17,
+    .title = "A <script>alert(1)</script> & more",
+    .lead = "A lead.",
+    .answer_body =
+        "Fact [1].\n\n<script>alert(2)</script>\n\n"
+        "[link](javascript:alert(3)) and [good](https://a.example)\n",
+    .coverage = coverage,
+    .n_coverage = 2,
+};
+static const struct report REPORT = {
+    .run = &run, .sources = sources, .n_sources = 2};
+
+static struct buf out;
+
+static void set_up(void)
+{
+    buf_init(&out, 65536);
+}
+
+static void tear_down(void)
+{
+    buf_free(&out);
+}
+
+static void assert_has(const char *text)
+{
+    ck_assert_msg(strstr(buf_str(&out), text) != NULL, "no \"%s\" in:\n%s",
+                  text, buf_str(&out));
+}
+
+static void assert_has_not(const char *text)
+{
+    ck_assert_msg(strstr(buf_str(&out), text) == NULL, "\"%s\" in:\n%s", text,
+                  buf_str(&out));
+}
+
+START_TEST(markdown_has_all_parts)
+{
+    ck_assert_int_eq(report_markdown(&REPORT, &out), RC_OK);
+    assert_has("A lead.\n\nFact [1].");
+    assert_has("- \\[1\\] Write\\-Ahead \\[Logging\\] \xe2\x80\xba "
+               "Ways \\*to\\* write \xe2\x80\x94 wal.html\n");
+    assert_has("- The request (msg\\_4): covered\n");
+    assert_has("- The adjustment (msg\\_5): not covered. \\<i\\>no\n");
+}
+END_TEST
+
+START_TEST(html_runs_and_loads_nothing)
+{
+    ck_assert_int_eq(report_html(&REPORT, &out), RC_OK);
+    assert_has_not("<script");
+    assert_has_not("<img");
+    assert_has_not("<i>");
+    assert_has_not("href=\"javascript:");
+    assert_has("<title>A &lt;script&gt;alert(1)&lt;/script&gt; &amp; "
+               "more</title>");
+    assert_has("<h1>A &lt;script&gt;");
+    assert_has("<a href=\"https://a.example\">good</a>");
+    assert_has("[1] Write-Ahead [Logging]");
+    assert_has("&lt;img src=x onerror=alert(1)&gt;");
+}
+END_TEST
+
+START_TEST(a_report_too_long_is_an_error)
+{
+    buf_free(&out);
+    buf_init(&out, 100);
+    ck_assert_int_eq(report_html(&REPORT, &out), RC_TOO_LARGE);
+}
+END_TEST
+
+Suite *report_suite(void)
+{
+    Suite *suite = suite_create("report");
+    TCase *tcase = tcase_create("report");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, markdown_has_all_parts);
+    tcase_add_test(tcase, html_runs_and_loads_nothing);
+    tcase_add_test(tcase, a_report_too_long_is_an_error);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
