@@ -267,6 +267,11 @@ class Aside {
     const full = where.startsWith(`${this.prefix}/api/`) ? where : this.base + where;
     return request(this.port, method, full, {
       headers: { ...all, ...headers }, body: raw ? body : JSON.stringify(body), ms, signal,
+    }).then((reply) => {
+      if (reply.status === 502) {
+        reply.text += `\n${this.tails()}`; // nginx tells why
+      }
+      return reply;
     });
   }
 
