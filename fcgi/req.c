@@ -705,6 +705,9 @@ static bool send_by_hand(const struct req *r, const struct buf *text)
         ssize_t n =
             send(r->fcgx.ipcFd, out.data + sent, out.len - sent, MSG_NOSIGNAL);
 
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
         whole = n > 0;
         sent += whole ? (size_t)n : 0;
     }

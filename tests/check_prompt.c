@@ -1,5 +1,6 @@
 /* check_prompt.c - the fixed texts: tools are valid JSON and what the offer
  * says, and nothing else (R07, R26). */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/runtime.h"
@@ -10,11 +11,12 @@
 static void names_of(enum request_purpose purpose, const struct offer *o,
                      char *out, size_t len)
 {
+    struct buf names;
     struct buf text;
     cJSON *list = NULL;
     const cJSON *item;
 
-    out[0] = '\0';
+    buf_init(&names, len - 1);
     buf_init(&text, 64 * 1024);
     ck_assert_int_eq(prompt_tools(purpose, o, &text), RC_OK);
     ck_assert_int_eq(json_parse(buf_str(&text), text.len, &list, NULL), RC_OK);
@@ -25,12 +27,13 @@ static void names_of(enum request_purpose purpose, const struct offer *o,
         ck_assert_str_eq(json_str(item, "type", ""), "function");
         ck_assert_ptr_nonnull(json_get(fn, "parameters"));
         ck_assert_str_ne(json_str(fn, "description", ""), "");
-        ck_assert_uint_lt(strlen(out) + 40, len);
-        (void)strcat(out, json_str(fn, "name", "?"));
-        (void)strcat(out, " ");
+        buf_printf(&names, "%s ", json_str(fn, "name", "?"));
     }
+    ck_assert_int_eq(buf_rc(&names), RC_OK);
+    (void)snprintf(out, len, "%s", buf_str(&names));
     json_free(list);
     buf_free(&text);
+    buf_free(&names);
 }
 
 static const struct {

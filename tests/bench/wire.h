@@ -25,7 +25,7 @@ enum wire_got { WIRE_MORE, WIRE_WHOLE, WIRE_CLOSED };
 int64_t wire_now_us(void); /* CLOCK_MONOTONIC */
 
 /* Say why and end the program. */
-_Noreturn void wire_die(const char *fmt, ...)
+__attribute__((noreturn)) void wire_die(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
 /* A socket that listens on a free port of 127.0.0.1. */
