@@ -1,11 +1,12 @@
 -- accept.lua - a script for wrk: POST a short message, each under a key of its
--- own and as one of many accounts in turn.
+-- own, BLOCK of them for one account, then as many for the next.
 --
---   wrk ... -s accept.lua URL -- RUN ACCOUNTS FIRST
+--   wrk ... -s accept.lua URL -- RUN ACCOUNTS FIRST BLOCK FROM
 --
 -- RUN makes the keys of one run of wrk unlike those of any other. Account i is
--- "u-i" and owns the conversation with the number FIRST + i. What the server
--- is does not matter here: each gets the same requests.
+-- "u-i" and owns the conversation with the number FIRST + i; FROM is the first
+-- that is used, ACCOUNTS how many there are. What the server is does not matter
+-- here: each gets the same requests.
 
 local threads = 0
 
@@ -18,16 +19,16 @@ function init(args)
     run = args[1]
     accounts = tonumber(args[2])
     first = tonumber(args[3])
+    block = tonumber(args[4])
+    from = tonumber(args[5])
     count = 0
-    -- Far apart, so that the threads do not follow each other.
-    at = id * 7919
     body = '{"body":"What does a checkpoint do with the pages of the log, ' ..
         'and when is it run?"}'
 end
 
 function request()
+    local at = (from + math.floor(count / block)) % accounts
     count = count + 1
-    at = (at + 1) % accounts
     return wrk.format("POST",
         "/api/v1/conversations/conv_" .. (first + at) .. "/messages", {
             ["Content-Type"] = "application/json",

@@ -11,6 +11,7 @@ import { Stage, Tool } from './stage.mjs';
 const run = promisify(execFile);
 
 const ACCOUNTS = 2000;
+const BLOCK = 500;
 const CONNECTIONS = 64;
 const SECONDS = 3;
 const PAIRS = 6;
@@ -21,16 +22,25 @@ const rate = (result) => result.requests / (result.us / 1e6);
 const whole = (n) => n.toFixed(0);
 
 let runs = 0;
+let from = 0;
 
-/** One run of wrk. Throws unless every reply was a 2xx. */
-export async function load(port, first, seconds, connections = CONNECTIONS) {
+/**
+ * One run of wrk. Throws unless every reply was a 2xx.
+ * @param {number} port
+ * @param {number} first number of the first account's conversation
+ * @param {number} seconds
+ * @param {number} block messages for one account before it is another's turn
+ */
+export async function load(port, first, seconds, block = BLOCK) {
   runs++;
   const { stdout } = await run('wrk', [
-    '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s',
+    '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s',
     '-s', path.join(ROOT, 'tests/bench/accept.lua'), `http://127.0.0.1:${port}`,
-    '--', `r${runs}`, String(ACCOUNTS), String(first),
+    '--', `r${runs}`, String(ACCOUNTS), String(first), String(block), String(from),
   ]);
   const result = JSON.parse(stdout.match(/^RESULT (.*)$/m)[1]);
+  // The next run takes accounts that this one left alone.
+  from += Math.ceil((result.requests + CONNECTIONS) / block);
   if (result.status > 0 || result.socket > 0) {
     throw new Error(`${result.status} refused, ${result.socket} failed:\n${stdout}`);
   }

@@ -22,6 +22,8 @@ import { Program } from '../support/process.mjs';
 
 export const OUT = path.join(ROOT, 'var/bench');
 const FILES = 19000;
+// A profiler, say: BENCH_WRAP='valgrind --tool=callgrind' before the responder.
+const WRAP = process.env.BENCH_WRAP?.split(' ') ?? [];
 
 const run = promisify(execFile);
 
@@ -80,7 +82,7 @@ export class Stage {
     await mkdir(OUT, { recursive: true });
     // Sockets want a short path; the database wants the disk that var/ is on.
     this.dir = await temporaryDir();
-    this.data = await mkdtemp(path.join(OUT, 'data-'));
+    this.data = await mkdtemp(path.join(process.env.BENCH_DATA ?? OUT, 'data-'));
     this.port = await freePort();
     this.helloPort = await freePort();
     this.conf = { auth: 'proxy', 'short.limit': 1000, ...conf };
@@ -90,7 +92,7 @@ export class Stage {
   async launch({ responders = 1, runtime = false, threads = 0 }) {
     for (let n = 1; n <= responders; n++) {
       this.add(`responder-${n}`,
-        [bin('aside.fcgi', false), '-s', path.join(this.dir, `responder-${n}.sock`)]);
+        [...WRAP, bin('aside.fcgi', false), '-s', path.join(this.dir, `responder-${n}.sock`)]);
     }
     if (threads > 0) {
       this.add('hello', [bin('bench/hello', false), path.join(this.dir, 'hello.sock'),
