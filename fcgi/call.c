@@ -29,7 +29,7 @@ void call_fingerprint(const char *method, const char *path,
         parts[n++] = part_of(f->name);
         parts[n++] = part_of(f->value);
     }
-    hash_sha256_parts(parts, n, out);
+    hash_parts(parts, n, out);
 }
 
 bool call_open_or_reply(const struct ask *ask, enum call_key need,

@@ -19,7 +19,7 @@ enum call_key { CALL_KEY_OPTIONAL = 0, CALL_KEY_REQUIRED };
 bool call_open_or_reply(const struct ask *, enum call_key,
                         const struct call_field fields[], struct store_call *);
 
-/* SHA-256 over method, path and fields, each with its length. Pure. */
+/* A hash over method, path and fields, each with its length. Pure. */
 void call_fingerprint(const char *method, const char *path,
                       const struct call_field fields[],
                       uint8_t out[HASH_BYTES]);

@@ -467,7 +467,16 @@ bool req_query_malformed(const struct req *r)
 
 const char *req_param(const struct req *r, const char *name)
 {
-    return FCGX_GetParam(name, r->fcgx.envp);
+    size_t len = strlen(name);
+
+    /* Some twenty variables are asked for in each request: not all of each
+     * other one is compared, as FCGX_GetParam does it. */
+    for (char **p = r->fcgx.envp; p != NULL && *p != NULL; p++) {
+        if (**p == *name && strncmp(*p, name, len) == 0 && (*p)[len] == '=') {
+            return *p + len + 1;
+        }
+    }
+    return NULL;
 }
 
 const char *req_header(const struct req *r, const char *name)

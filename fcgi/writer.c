@@ -100,17 +100,34 @@ static void fail_waiting(struct writer *w, enum rc rc)
 /* --- a batch ---------------------------------------------------------------
  */
 
+typedef enum rc member_fn(struct store *, store_fn *, void *arg,
+                          enum rc *result);
+
+static enum rc run_members(struct writer *w, member_fn *run,
+                           struct writer_job **batch, size_t n)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = run(w->store, batch[i]->fn, batch[i]->arg, &batch[i]->rc);
+    }
+    return rc;
+}
+
+/* Calls look before they write, so one that fails has seldom changed anything:
+ * all are tried without savepoints first. */
 static enum rc run_batch(struct writer *w, struct writer_job **batch, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        enum rc rc = store_batch_call(w->store, batch[i]->fn, batch[i]->arg,
-                                      &batch[i]->rc);
+    enum rc rc = run_members(w, store_batch_try, batch, n);
 
-        if (rc != RC_OK) {
-            return rc;
+    if (rc == RC_CONFLICT) {
+        store_batch_abort(w->store);
+        rc = store_batch_begin(w->store);
+        if (rc == RC_OK) {
+            rc = run_members(w, store_batch_call, batch, n);
         }
     }
-    return store_batch_commit(w->store);
+    return rc == RC_OK ? store_batch_commit(w->store) : rc;
 }
 
 /* The feed's id for the replies. Without it the batch is committed all the

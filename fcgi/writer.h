@@ -1,10 +1,11 @@
 /* writer.h - the one writer of a responder: group commit.
  *
  * Handlers hand over a store call and are free for the next request. The writer
- * takes what is waiting together, runs each call in its savepoint, commits once
+ * takes what is waiting together, runs one call after the other, commits once
  * (synchronous=FULL) and only then has the calls settled: a result means that
- * it is on disk (R01). A failure that ends the transaction is every member's
- * failure.
+ * it is on disk (R01). A call that fails leaves nothing and harms no other: if
+ * it had changed something, all are run again, each in a savepoint. A failure
+ * that ends the transaction is every member's failure.
  *
  * Two threads: one commits, the other tells, so that replies are made while the
  * next batch is being written. No other thread waits for the disk, so a batch

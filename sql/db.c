@@ -51,6 +51,9 @@ static const char *const CONTROL[CONTROL__MAX] = {
 struct dbq {
     struct db *db;
     sqlite3_stmt *stmt; /* NULL until first used */
+    /* By parameter, the name it was last asked for by: names are constants, so
+     * the same place in the code asks with the same address. */
+    const char **asked;
     enum stmt_id id;
     uint64_t bound; /* bit n: parameter n + 1 was bound */
     enum rc rc;     /* first failure of this use */
@@ -466,6 +469,7 @@ void db_close(struct db *db)
     assert(db->n_in_use == 0 && !db->in_tx && !db->in_read);
     for (int i = 0; i < (int)STMT__MAX; i++) {
         (void)sqlite3_finalize(db->q[i].stmt);
+        free(db->q[i].asked);
     }
     for (int i = 0; i < CONTROL__MAX; i++) {
         (void)sqlite3_finalize(db->control[i]);
@@ -575,6 +579,16 @@ bool db_in_tx(const struct db *db)
     return db->in_tx;
 }
 
+int64_t db_mark(const struct db *db)
+{
+    return sqlite3_total_changes64(db->sqlite);
+}
+
+bool db_stands_at(const struct db *db, int64_t mark)
+{
+    return !tx_is_gone(db) && sqlite3_total_changes64(db->sqlite) == mark;
+}
+
 enum rc db_tx(struct db *db, db_fn *fn, void *arg)
 {
     struct lock_wait w = wait_start(db->busy_ms);
@@ -633,6 +647,21 @@ static void keep_code(struct dbq *q, int code)
     }
 }
 
+static void prepare_use(struct dbq *q)
+{
+    const struct stmt *st = &STMT[q->id];
+
+    assert(st->params <= 64);
+    if (q->asked == NULL && st->params > 0) {
+        q->asked = calloc((size_t)st->params, sizeof(q->asked[0]));
+        if (q->asked == NULL) {
+            keep(q, RC_NOMEM);
+            return;
+        }
+    }
+    keep_code(q, prepare(q->db, st->text, &q->stmt));
+}
+
 struct dbq *db_use(struct db *db, enum stmt_id id)
 {
     struct dbq *q;
@@ -649,9 +678,25 @@ struct dbq *db_use(struct db *db, enum stmt_id id)
     if (db->in_tx && tx_is_gone(db)) {
         keep(q, RC_DB);
     } else if (q->stmt == NULL) {
-        keep_code(q, prepare(db, STMT[id].text, &q->stmt));
+        prepare_use(q);
     }
     return q;
+}
+
+/* The number of a parameter of this statement. */
+static int number_of(struct dbq *q, const char *name)
+{
+    int n;
+
+    for (n = 1; n <= STMT[q->id].params; n++) {
+        if (q->asked[n - 1] == name) {
+            return n;
+        }
+    }
+    n = sqlite3_bind_parameter_index(q->stmt, name);
+    assert(n > 0 && n <= STMT[q->id].params);
+    q->asked[n - 1] = name;
+    return n;
 }
 
 /* The parameter's number, or 0 after a failure. */
@@ -663,8 +708,7 @@ static int parameter(struct dbq *q, const char *name)
     if (q->rc != RC_OK) {
         return 0;
     }
-    n = sqlite3_bind_parameter_index(q->stmt, name);
-    assert(n > 0 && n <= 64);
+    n = number_of(q, name);
     q->bound |= UINT64_C(1) << (n - 1);
     return n;
 }

@@ -86,13 +86,18 @@ enum rc db_release(struct db *) RC_MUST_CHECK;
 enum rc db_rollback_to(struct db *) RC_MUST_CHECK;
 bool db_in_tx(const struct db *); /* a write transaction is open */
 
+/* For members without savepoints: how much this connection has changed so far;
+ * and whether that is still all, in a transaction that is still there. */
+int64_t db_mark(const struct db *);
+bool db_stands_at(const struct db *, int64_t mark);
+
 /* The prepared statement, reset and unbound. Asserts that it is not in use,
  * and that a writing statement stands inside a write transaction. A failure
  * to prepare is kept and comes from db_end. */
 struct dbq *db_use(struct db *, enum stmt_id);
 
-/* By name, with the colon. An unknown name is a bug and asserts, and so is a
- * parameter that is still unbound at the first db_next. */
+/* By name, with the colon; a constant, whose address is remembered. An unknown
+ * name is a bug and asserts, and so is a parameter that is still unbound at the first db_next. */
 void db_bind_i64(struct dbq *, const char *name, int64_t);
 void db_bind_text(struct dbq *, const char *name,
                   const char *); /* NULL: null */

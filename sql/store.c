@@ -190,6 +190,15 @@ enum rc store_batch_call(struct store *st, store_fn *fn, void *arg,
     return rc;
 }
 
+enum rc store_batch_try(struct store *st, store_fn *fn, void *arg,
+                        enum rc *result)
+{
+    int64_t mark = db_mark(st->db);
+
+    *result = fn(st, arg);
+    return *result == RC_OK || db_stands_at(st->db, mark) ? RC_OK : RC_CONFLICT;
+}
+
 enum rc store_batch_commit(struct store *st)
 {
     return db_commit(st->db);

@@ -55,6 +55,11 @@ enum rc store_tx(struct store *, store_fn *, void *arg) RC_MUST_CHECK;
 enum rc store_batch_begin(struct store *) RC_MUST_CHECK;
 enum rc store_batch_call(struct store *, store_fn *, void *arg,
                          enum rc *result) RC_MUST_CHECK;
+/* The same without a savepoint, which copies every page that the call touches.
+ * RC_CONFLICT: the call failed when it had changed something already; the batch
+ * is to be aborted, begun anew, and its members run by store_batch_call. */
+enum rc store_batch_try(struct store *, store_fn *, void *arg,
+                        enum rc *result) RC_MUST_CHECK;
 enum rc store_batch_commit(struct store *) RC_MUST_CHECK;
 void store_batch_abort(struct store *);
 

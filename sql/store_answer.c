@@ -100,6 +100,10 @@ enum rc store_answer_text(struct store *st, const struct run *r,
     if (states_run_ended(r->state)) {
         return kept_text(st, r->id, a, out);
     }
+    if (r->answer_parts == 0) {
+        *out = "";
+        return RC_OK;
+    }
     buf_init(&text, ANSWER_LIMIT_BYTES);
     q = db_use(st->db, STMT_ANSWER_PARTS);
     db_bind_i64(q, ":run", r->id);

@@ -109,6 +109,8 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define db_release          own_db_release
 #define db_rollback_to      own_db_rollback_to
 #define db_in_tx            own_db_in_tx
+#define db_mark             own_db_mark
+#define db_stands_at        own_db_stands_at
 #define db_use              own_db_use
 #define db_bind_i64         own_db_bind_i64
 #define db_bind_text        own_db_bind_text
