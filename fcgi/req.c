@@ -481,7 +481,7 @@ const char *req_param(const struct req *r, const char *name)
 
 const char *req_header(const struct req *r, const char *name)
 {
-    char variable[64];
+    char variable[64] = "HTTP_";
     size_t len;
     const char *value;
 
@@ -490,16 +490,17 @@ const char *req_header(const struct req *r, const char *name)
         value = req_param(r, "CONTENT_TYPE");
         return value == NULL || *value == '\0' ? NULL : value;
     }
-    len = (size_t)snprintf(variable, sizeof(variable), "HTTP_%s", name);
-    assert(len < sizeof(variable));
-    for (size_t i = 0; i < len; i++) {
-        char c = variable[i];
+    len = strlen(name);
+    assert(len < sizeof(variable) - sizeof("HTTP_"));
+    for (size_t i = 0; i <= len; i++) {
+        char c = name[i];
 
         if (c >= 'a' && c <= 'z') {
-            variable[i] = (char)(c - 'a' + 'A');
+            c = (char)(c - 'a' + 'A');
         } else if (c == '-') {
-            variable[i] = '_';
+            c = '_';
         }
+        variable[sizeof("HTTP_") - 1 + i] = c;
     }
     return req_param(r, variable);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/base/decimal.h"
+
 #define FIRST_BYTES ((size_t)256)
 
 void buf_init(struct buf *b, size_t limit_bytes)
@@ -91,18 +93,11 @@ void buf_putc(struct buf *b, char c)
 
 void buf_put_i64(struct buf *b, int64_t n)
 {
-    char text[20]; /* the least number has 19 digits and a sign */
-    size_t at = sizeof(text);
-    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    char text[DECIMAL_BYTES];
+    char *end = text + sizeof(text);
+    const char *first = decimal_before(end, n);
 
-    do {
-        text[--at] = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
-    if (n < 0) {
-        text[--at] = '-';
-    }
-    buf_add(b, text + at, sizeof(text) - at);
+    buf_add(b, first, (size_t)(end - first));
 }
 
 void buf_vprintf(struct buf *b, const char *fmt, va_list args)

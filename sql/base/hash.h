@@ -9,9 +9,10 @@
 
 /* SHA-256. */
 void hash_sha256(const void *, size_t len, uint8_t out[HASH_BYTES]);
-/* BLAKE2b, several times as fast, for what nobody else compares: of several parts, each with its length before it, so that no two
- * different lists of parts are one text. bytes NULL: a part that is left out,
- * which is not the same as an empty one. */
+/* BLAKE2b, several times as fast, for what nobody else computes. Of several
+ * parts, each with its length before it, so that no two different lists of
+ * parts are one text. bytes NULL: a part that is left out, which is not the
+ * same as an empty one. */
 struct hash_part {
     const void *bytes;
     size_t len;

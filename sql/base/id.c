@@ -1,9 +1,9 @@
 #include "sql/base/id.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "sql/base/decimal.h"
 
 static const char *const PREFIX[ID__MAX] = {
     [ID_CONVERSATION] = "conv_", [ID_MESSAGE] = "msg_",
@@ -14,8 +14,17 @@ static const char *const PREFIX[ID__MAX] = {
 
 const char *id_text(enum id_kind kind, int64_t n, char out[ID_TEXT_BYTES])
 {
+    char digits[DECIMAL_BYTES];
+    char *end = digits + sizeof(digits);
+    const char *first;
+    size_t prefix_len;
+
     assert(kind < ID__MAX && n > 0);
-    (void)snprintf(out, ID_TEXT_BYTES, "%s%" PRId64, PREFIX[kind], n);
+    prefix_len = strlen(PREFIX[kind]);
+    first = decimal_before(end, n);
+    memcpy(out, PREFIX[kind], prefix_len);
+    memcpy(out + prefix_len, first, (size_t)(end - first));
+    out[prefix_len + (size_t)(end - first)] = '\0';
     return out;
 }
 
