@@ -452,13 +452,17 @@ static void take_arrivals(struct park *p)
 /* --- the loop --------------------------------------------------------------
  */
 
-/* Deadlines that have come, and fallback reads, a bounded number. */
+/* Deadlines that have come, and fallback reads, a bounded number. Whoever is
+ * here without a ring may have a broken doorbell: it is tried again. */
 static void run_due(struct park *p)
 {
     int64_t now_ms = clock_boot_ms();
 
     if (p->n_heap == 0 || p->heap[0]->due_ms > now_ms) {
         return;
+    }
+    if (doorbell_is_deaf(p->options.bell)) {
+        on_ring(p);
     }
     for (int i = 0; i < DUE_PER_TURN && p->n_heap > 0; i++) {
         struct waiter *w = p->heap[0];

@@ -121,9 +121,25 @@ static void read_changes(struct runtime *rt, int64_t now)
     }
 }
 
+/* Boot time of the next read without a ring; 0: none. Nobody looks while
+ * nothing is at work, unless the doorbell is broken: the next message must not
+ * wait for it. */
 static int64_t next_read_ms(const struct runtime *rt)
 {
-    return rt->read_ms + (rt->unread ? RETRY_MS : FALLBACK_MS);
+    if (rt->unread) {
+        return rt->read_ms + RETRY_MS;
+    }
+    if (rt->n_lives > 0 || doorbell_is_deaf(rt->bell)) {
+        return rt->read_ms + FALLBACK_MS;
+    }
+    return 0;
+}
+
+static bool read_is_due(const struct runtime *rt, int64_t now)
+{
+    int64_t at = next_read_ms(rt);
+
+    return at != 0 && now >= at;
 }
 
 /* --- a turn's transaction ---------------------------------------------- */
@@ -464,9 +480,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
 {
     int64_t at = next_commit_ms(rt, now);
 
-    if (rt->n_lives > 0 || rt->unread) {
-        earlier(&at, next_read_ms(rt));
-    }
+    earlier(&at, next_read_ms(rt));
     if (rt->indexer != NULL) {
         earlier(&at, indexer_deadline_ms(rt->indexer));
     }
@@ -574,6 +588,7 @@ static enum rc turn(struct runtime *rt)
 {
     struct http_fd fds[2] = {{.fd = doorbell_fd(rt->bell)}, {.fd = rt->sig_fd}};
     int64_t now = clock_boot_ms();
+    bool due;
     enum rc rc = http_wait(rt->http, fds, 2, patience_ms(rt, now));
 
     if (rc != RC_OK) {
@@ -583,8 +598,8 @@ static enum rc turn(struct runtime *rt)
     if (fds[1].readable) {
         take_signals(rt);
     }
-    if ((fds[0].readable && doorbell_drain(rt->bell)) ||
-        ((rt->n_lives > 0 || rt->unread) && now >= next_read_ms(rt))) {
+    due = read_is_due(rt, now);
+    if ((fds[0].readable || due) && (doorbell_drain(rt->bell) || due)) {
         read_changes(rt, now);
     }
     if (rt->indexer != NULL && indexer_deadline_ms(rt->indexer) != 0 &&

@@ -168,6 +168,23 @@ START_TEST(renamed_file)
 }
 END_TEST
 
+START_TEST(deaf_until_it_is_a_file_again)
+{
+    ck_assert_int_eq(unlink(tmp_path("doorbell")), 0);
+    ck_assert_int_eq(symlink("doorbell", tmp_path("doorbell")), 0);
+    assert_rung(b);
+    ck_assert(doorbell_is_deaf(b));
+    (void)doorbell_drain(b);
+    ck_assert(doorbell_is_deaf(b));
+    ck_assert_int_eq(unlink(tmp_path("doorbell")), 0);
+    doorbell_ring(a); /* makes the file, unheard */
+    (void)doorbell_drain(b);
+    ck_assert(!doorbell_is_deaf(b));
+    doorbell_ring(a);
+    assert_rung(b);
+}
+END_TEST
+
 START_TEST(a_newcomer_hears_the_others)
 {
     struct doorbell *c;
@@ -209,6 +226,7 @@ Suite *doorbell_suite(void)
     tcase_add_test(t, removed_file);
     tcase_add_test(t, removed_file_is_made_by_a_ring);
     tcase_add_test(t, replaced_file);
+    tcase_add_test(t, deaf_until_it_is_a_file_again);
     tcase_add_test(t, renamed_file);
     tcase_add_test(t, a_newcomer_hears_the_others);
     tcase_add_test(t, no_directory);

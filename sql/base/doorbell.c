@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +115,11 @@ void doorbell_ring(struct doorbell *d)
 int doorbell_fd(const struct doorbell *d)
 {
     return d->fd;
+}
+
+bool doorbell_is_deaf(const struct doorbell *d)
+{
+    return d->watch < 0;
 }
 
 /* True if there was more than the notice that a watch has ended. */

@@ -8,6 +8,8 @@
 #ifndef ASIDE_BASE_DOORBELL_H
 #define ASIDE_BASE_DOORBELL_H
 
+#include <stdbool.h>
+
 #include "sql/base/rc.h"
 
 struct doorbell;
@@ -27,5 +29,10 @@ int doorbell_fd(const struct doorbell *);
 /* Take the pending rings; re-opens the watch if the file was replaced or
  * removed. Returns non-zero if there was a ring. One thread only. */
 int doorbell_drain(struct doorbell *);
+
+/* The file cannot be watched now, so that no ring will come. Whoever would
+ * otherwise sleep without a bound must look by themselves every few seconds,
+ * and drain, which tries to watch again. The thread that drains only. */
+bool doorbell_is_deaf(const struct doorbell *);
 
 #endif
