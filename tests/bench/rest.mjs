@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Stage, memoryOf, workOf } from './stage.mjs';
 
 const SECONDS = Number(process.env.BENCH_REST ?? 20);
-const SETTLE_MS = 3000;
+const SETTLE_MS = 10000;
 const LIMIT_KIB = 16 * 1024;
 
 /** @returns {Promise<import('./figures.mjs').Figure[]>} */
