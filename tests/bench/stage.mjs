@@ -136,6 +136,14 @@ export class Stage {
     return this.programs.get(name).pid;
   }
 
+  /** The process of a part that does the work: of nginx, the worker. */
+  async workerOf(name) {
+    const pid = this.pid(name);
+    const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    const [child] = text.trim().split(' ');
+    return child ? Number(child) : pid;
+  }
+
   async ready(runtime) {
     for (const name of this.programs.keys()) {
       if (/^(responder|hello)/.test(name)) {

@@ -23,12 +23,13 @@ async function once(one) {
       },
     });
     const names = ['nginx', 'responder-1', 'asided'];
-    const before = await Promise.all(names.map((name) => workOf(stage.pid(name))));
+    const pids = await Promise.all(names.map((name) => stage.workerOf(name)));
+    const before = await Promise.all(pids.map(workOf));
     const at = Date.now();
     const result = await provider.ask(
       `${stage.port} ${RUNS} ${TOKENS} ${PER_SECOND} ${one ? 1 : 0}`);
     const seconds = (Date.now() - at) / 1000;
-    const after = await Promise.all(names.map((name) => workOf(stage.pid(name))));
+    const after = await Promise.all(pids.map(workOf));
     stage.guard();
     result.load = Object.fromEntries(names.map((name, i) => [
       name, (after[i].ticks - before[i].ticks) / TICKS_PER_SECOND / seconds]));
