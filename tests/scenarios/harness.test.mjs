@@ -133,6 +133,15 @@ test('a client that hangs up is told to the responder', BOUND, async (t) => {
   await eventually(() => count() >= before + 3, { ms: 5000, what: 'both polls are closed' });
 });
 
+test('an Aside that is given a port in use answers on another, never for its owner', BOUND, async (t) => {
+  const first = await startFake(t);
+  const second = await startFake(t, { port: first.port });
+  assert.notEqual(second.port, first.port);
+  await first.kill('responder-1');
+  await first.kill('responder-2');
+  assert.equal((await request(second.port, 'GET', '/api/v1/x')).status, 200);
+});
+
 test('everything may live below a prefix', BOUND, async (t) => {
   const aside = await startFake(t, { conf: { prefix: '/aside' } });
   const page = await request(aside.port, 'GET', '/aside/');

@@ -11,6 +11,7 @@
 // fails it if a sanitizer complained or a part ended unasked.
 
 import { randomUUID } from 'node:crypto';
+import dgram from 'node:dgram';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
@@ -33,13 +34,36 @@ export const PATH_WITH_SBIN = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 const START_MS = 30000;
 const TRIES = 3; // somebody else may take a free port first
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
+// Below those that the kernel gives to outgoing connections.
+const FIRST_PORT = 20000;
+const PORTS = 12000;
+
+/** Bind, and tell whether that worked. */
+function binds(socket, bind) {
+  return new Promise((resolve) => {
+    socket.once('error', () => resolve(false)).once('listening', () => resolve(true));
+    bind();
+  });
+}
+
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on, and that no other test will
+ * be given while this process lives: its UDP namesake is held as a mark.
+ */
 export async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    const mark = dgram.createSocket('udp4');
+    const server = net.createServer();
+    if (await binds(mark, () => mark.bind({ port, address: '127.0.0.1', exclusive: true })) &&
+        await binds(server, () => server.listen(port, '127.0.0.1'))) {
+      await new Promise((resolve) => server.close(resolve));
+      mark.unref();
+      return port;
+    }
+    mark.close();
+  }
+  throw new Error('no free port');
 }
 
 export async function temporaryDir() {
@@ -144,7 +168,7 @@ class Aside {
       await mkdir(this.staticDir, { recursive: true });
       await writeFile(path.join(this.staticDir, 'index.html'), '<!doctype html>a page\n');
     }
-    this.port = await freePort();
+    this.port = options.port ?? await freePort();
     const offline = options.model === 'offline';
     const url = offline
       ? `http://127.0.0.1:${this.port}/offline/v1`
@@ -208,8 +232,22 @@ class Aside {
     return program;
   }
 
+  /**
+   * Wait until nginx has its port: until it is written in the file that tells
+   * of it, whoever else listens there would be asked instead.
+   */
+  async nginxListens() {
+    const nginx = this.part('nginx');
+    await eventually(async () => {
+      this.guard();
+      return nginx.exit !== null ||
+        Number(await readFile(path.join(this.dir, 'nginx.pid'), 'utf8')) === nginx.pid;
+    }, { what: `nginx listens on ${this.port}` });
+  }
+
   /** Wait until all sockets are open and health is as it should be. */
   async ready() {
+    await this.nginxListens();
     const sockets = [...this.parts.values()]
       .filter((program) => /^(responder-|offline)/.test(program.name) && program.exit === null)
       .map((program) => path.join(this.dir, `${program.name}.sock`));
@@ -352,11 +390,12 @@ class Aside {
  * @param {string} [options.library] a folder of documents; else an empty one
  * @param {string} [options.static] the page's folder; else one with index.html
  * @param {string} [options.dir] a folder to keep; else a temporary one
+ * @param {number} [options.port] to try first
  * @param {object} [options.programs] paths by name, instead of the built ones
  */
 export async function startAside(options = {}) {
   for (let attempt = 1; ; attempt++) {
-    const aside = new Aside(options);
+    const aside = new Aside(attempt === 1 ? options : { ...options, port: undefined });
     try {
       await aside.start();
     } catch (error) {
