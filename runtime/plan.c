@@ -7,6 +7,24 @@
 #define BACKOFF_MS       1000
 #define BACKOFF_LIMIT_MS 60000
 #define QUOTA_RECHECK_MS 60000
+#define SAME_FAILED_MAX  3
+
+/* A model that makes the same failing call again and again gets nowhere: the
+ * loop ends, with the report that is possible (CASES J-4). */
+static enum rc end_loop(struct step *s)
+{
+    int64_t times = 0;
+    enum rc rc = RC_OK;
+
+    if (run_is_research(s) && s->run.limit_reason == REASON_NONE) {
+        rc = store_tool_call_same_failed(s->rt->store, s->run.id, &times);
+    }
+    if (rc == RC_OK && times >= SAME_FAILED_MAX) {
+        run_hit_limit(s, REASON_PARTIAL_COVERAGE);
+        run_set_progress(s, "The same call failed three times; closing.");
+    }
+    return rc;
+}
 
 /* What the next research request is for: another one, or the closeout. */
 static enum request_purpose next_research(struct step *s,
@@ -80,8 +98,11 @@ enum rc plan_request(struct step *s, const struct request *last,
 {
     enum request_purpose purpose = PURPOSE_RESEARCH;
     struct request next;
-    enum rc rc = RC_OK;
+    enum rc rc = end_loop(s);
 
+    if (rc != RC_OK) {
+        return rc;
+    }
     if (run_is_research(s)) {
         purpose = next_research(s, last);
     } else if (s->run.requests.used >= s->run.requests.limit) {

@@ -109,6 +109,11 @@ enum rc store_request_sent_runs(struct store *, struct arena *, int64_t **,
 enum rc store_tool_call_sent_runs(struct store *, struct arena *, int64_t **,
                                   size_t *n) RC_MUST_CHECK;
 
+/* In how many replies of a Run the same call (name and arguments) was asked for
+ * and failed; of the call that did so most often. */
+enum rc store_tool_call_same_failed(struct store *, int64_t run_id,
+                                    int64_t *times) RC_MUST_CHECK;
+
 /* --- writing, inside a transaction ------------------------------------- */
 
 struct request_new {

@@ -59,6 +59,15 @@ enum rc store_tool_call_sent_runs(struct store *st, struct arena *a,
     return store_read_ids(db_use(st->db, STMT_TOOL_CALL_ALL_SENT), a, ids, n);
 }
 
+enum rc store_tool_call_same_failed(struct store *st, int64_t run_id,
+                                    int64_t *times)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_SAME_FAILED);
+
+    db_bind_i64(q, ":run", run_id);
+    return db_one_i64(q, times);
+}
+
 enum rc store_tool_call_plan(struct store *st, const struct run *run,
                              struct tool_call *t, int64_t now_ms)
 {

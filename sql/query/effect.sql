@@ -97,6 +97,14 @@ SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
  WHERE request_id = :request
  ORDER BY n;
 
+-- stmt: TOOL_CALL_SAME_FAILED read params=1 cols=1
+-- In how many replies the same call was asked for and failed, at most.
+SELECT COALESCE(max(times), 0)
+  FROM (SELECT count(DISTINCT request_id) AS times
+          FROM tool_call
+         WHERE run_id = :run AND state = 'failed'
+         GROUP BY name, arguments);
+
 -- stmt: TOOL_CALL_INSERT write params=8 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
                        summary, planned_ms)

@@ -104,6 +104,7 @@ CREATE TABLE run (
                            OR limit_reason = 'budget_tokens'
                            OR limit_reason = 'deadline'
                            OR limit_reason = 'no_reply'
+                           OR limit_reason = 'partial_coverage'
                            OR limit_reason = 'length'
                            OR limit_reason = 'provider_error'
                            OR limit_reason = 'provider_quota'),
