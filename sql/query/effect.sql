@@ -97,8 +97,9 @@ SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
  WHERE request_id = :request
  ORDER BY n;
 
--- stmt: TOOL_CALL_SAME_FAILED read params=1 cols=1
--- In how many replies the same call was asked for and failed, at most.
+-- stmt: TOOL_CALL_SAME_FAILED read scan params=1 cols=1
+-- In how many replies the same call was asked for and failed, at most. It sorts
+-- the failed calls of one Run, of which the budget allows few.
 SELECT COALESCE(max(times), 0)
   FROM (SELECT count(DISTINCT request_id) AS times
           FROM tool_call
