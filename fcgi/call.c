@@ -101,12 +101,28 @@ static enum serve_then reply_full(const struct ask *ask,
     return reply_send_problem(&reply, ask->req, code, NULL);
 }
 
+static enum serve_then reply_too_long(const struct ask *ask)
+{
+    return reply_problem(
+        ask->req, REPLY_REQUIREMENTS_TOO_LARGE,
+        arena_printf(ask->arena,
+                     "A research's request and all that is added to it may "
+                     "take up half of what the model can hold (%lld of %lld "
+                     "tokens, as estimated here). Nothing was stored. Say it "
+                     "in fewer words, or begin another research.",
+                     (long long)(ask->app->conf->model_context_tokens / 2),
+                     (long long)ask->app->conf->model_context_tokens));
+}
+
 enum serve_then call_reply_rc(const struct ask *ask,
                               const struct store_call *call, enum rc rc,
                               enum reply_code conflict)
 {
     if (rc == RC_FULL) {
         return reply_full(ask, call);
+    }
+    if (rc == RC_TOO_LONG) {
+        return reply_too_long(ask);
     }
     if (rc == RC_CONFLICT) {
         return reply_problem(ask->req, conflict, NULL);

@@ -42,6 +42,9 @@ static const struct {
                               "The body is larger than is accepted here"},
     [REPLY_MESSAGE_TOO_LARGE] = {413, "message_too_large",
                                  "The message is too long"},
+    [REPLY_REQUIREMENTS_TOO_LARGE] =
+        {413, "requirements_too_large",
+         "The research could not hold all that it is asked"},
     [REPLY_MEDIA_TYPE] = {415, "media_type",
                           "The body must be application/json"},
     [REPLY_INVALID_FIELD] = {422, "invalid_field", "A field is not valid"},
@@ -78,6 +81,8 @@ enum reply_code reply_code_of(enum rc rc)
         return REPLY_KEY_REUSED;
     case RC_NOT_ELIGIBLE:
         return REPLY_NOT_ELIGIBLE;
+    case RC_TOO_LONG:
+        return REPLY_REQUIREMENTS_TOO_LARGE;
     case RC_FULL:      /* of which class, only the call knows */
     case RC_TOO_LARGE: /* a limit of ours, not of what was sent */
     case RC_NEWER:

@@ -18,6 +18,7 @@
 
 #include "runtime/runtime.h"
 #include "sql/base/id.h"
+#include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
 
 /* Bounds of the history that a request sees (R14). */
@@ -477,9 +478,9 @@ enum rc context_plan(struct step *s, enum request_purpose purpose,
         rc = place(s, last, root, &fresh, &in.segment_id);
     }
     in.input_estimate =
-        model_estimate_tokens(buf_str(&fresh), fresh.len) +
+        tokens_estimate(buf_str(&fresh), fresh.len) +
         (last != NULL ? last->input_estimate
-                      : model_estimate_tokens(buf_str(&head), head.len));
+                      : tokens_estimate(buf_str(&head), head.len));
     buf_free(&head);
     buf_free(&fresh);
     return rc == RC_OK

@@ -10,6 +10,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/id.h"
 #include "sql/base/log.h"
+#include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
 
 #define REPLY_BYTES (8u << 20)
@@ -354,14 +355,13 @@ int64_t flight_estimate(const struct live *live, int64_t input_estimate)
         return tokens;
     }
     model_stream_reply(live->flight->stream, &reply);
-    tokens += model_estimate_tokens(reply.text, strlen(reply.text));
+    tokens += tokens_estimate(reply.text, strlen(reply.text));
     if (reply.reasoning != NULL) {
-        tokens +=
-            model_estimate_tokens(reply.reasoning, strlen(reply.reasoning));
+        tokens += tokens_estimate(reply.reasoning, strlen(reply.reasoning));
     }
     for (size_t i = 0; i < reply.n_calls; i++) {
-        tokens += model_estimate_tokens(reply.calls[i].arguments,
-                                        strlen(reply.calls[i].arguments));
+        tokens += tokens_estimate(reply.calls[i].arguments,
+                                  strlen(reply.calls[i].arguments));
     }
     return tokens;
 }

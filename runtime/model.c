@@ -190,26 +190,6 @@ enum rc model_reply_parse(const char *json, size_t len, struct arena *a,
 
 /* --- counting ---------------------------------------------------------- */
 
-int64_t model_estimate_tokens(const char *text, size_t len)
-{
-    int64_t sixths = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if (c < 0x80) {
-            sixths += 2;
-        } else if (c >= 0xf0) {
-            sixths += 18;
-        } else if (c >= 0xe0) {
-            sixths += 9;
-        } else if (c >= 0xc0) {
-            sixths += 6;
-        }
-    }
-    return (sixths + 5) / 6;
-}
-
 bool model_input_was_dropped(int64_t estimated_tokens,
                              const struct model_usage *usage)
 {

@@ -84,12 +84,6 @@ struct model_error {
     int64_t context_tokens; /* likewise: what the model can hold */
 };
 
-/* Tokens that text takes up at most, roughly: a third of a token for an ASCII
- * byte, 1 for a two-byte code point, 1.5 for a three-byte one (CJK), 3 for a
- * four-byte one, rounded up. Real tokenisers stay below it on prose and code.
- */
-int64_t model_estimate_tokens(const char *text, size_t len);
-
 /* True if the provider counted so much less input than was sent that it must
  * have dropped the front of it, as servers with a small default context do. */
 bool model_input_was_dropped(int64_t estimated_tokens,

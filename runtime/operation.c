@@ -13,6 +13,11 @@ typedef enum rc operation_fn(struct step *, const struct request *,
                              const cJSON *args, const char *lead,
                              struct operation_result *);
 
+#define TOO_LONG                                                               \
+    "{\"error\":\"not accepted: with this message the research would have "    \
+    "to cover more than the model can hold; say it in fewer words, or begin "  \
+    "another research\"}"
+
 static void refuse(struct operation_result *out, const char *why)
 {
     out->text = why;
@@ -85,6 +90,10 @@ static enum rc op_start(struct step *s, const struct request *q,
                     "nor queued\"}");
         return RC_OK;
     }
+    if (rc == RC_TOO_LONG) {
+        refuse(out, TOO_LONG);
+        return RC_OK;
+    }
     /* What was said before is the lead now; the answer starts empty. */
     if (rc == RC_OK && s->run.answer_parts > 0) {
         rc = store_answer_open(s->rt->store, &s->run);
@@ -105,11 +114,16 @@ static enum rc hand_over(struct step *s, const struct request *q,
                                    .origin = ORIGIN_ENTRY,
                                    .message_id = s->run.message_id,
                                    .decided_by = q->id,
+                                   .conf = &s->rt->conf,
                                    .now_ms = s->now_ms};
     struct handoff h;
     char id[ID_TEXT_BYTES];
     enum rc rc = store_handoff_add(s->rt->store, to, &in, &h);
 
+    if (rc == RC_TOO_LONG) {
+        refuse(out, TOO_LONG);
+        return RC_OK;
+    }
     if (rc == RC_OK) {
         s->rt->touched = true;
         succeed(s, out,
@@ -190,6 +204,10 @@ static enum rc op_continue(struct step *s, const struct request *q,
     if (rc == RC_FULL) {
         refuse(out, "{\"error\":\"no free background slot: neither accepted "
                     "nor queued\"}");
+        return RC_OK;
+    }
+    if (rc == RC_TOO_LONG) {
+        refuse(out, TOO_LONG);
         return RC_OK;
     }
     if (rc == RC_NOT_ELIGIBLE) {

@@ -109,6 +109,10 @@ static enum rc accept_message(struct store *st, struct store_call *call,
     enum rc rc;
 
     rc = store_conversation_owned(st, account_id, in->conversation_id);
+    if (rc == RC_OK && in->background) {
+        rc = store_requirements_fit(st, call->conf,
+                                    &(struct requirements){.added = in->body});
+    }
     if (rc == RC_OK) {
         rc = find_slot(st, call, account_id,
                        in->background ? SLOT_BACKGROUND : SLOT_SHORT, &n);
@@ -171,7 +175,8 @@ enum rc store_message_send(struct store *st, struct store_call *call,
 /* What the old research was told but never took becomes requirements of the
  * new one (R23). */
 static enum rc carry_over(struct store *st, const struct run *old,
-                          struct run *r, int64_t now_ms, struct arena *a)
+                          struct run *r, const struct conf *conf,
+                          int64_t now_ms, struct arena *a)
 {
     struct handoff *list = NULL;
     struct handoff made;
@@ -182,6 +187,7 @@ static enum rc carry_over(struct store *st, const struct run *old,
         const struct handoff_new again = {.kind = list[i].kind,
                                           .origin = ORIGIN_CONTINUATION,
                                           .message_id = list[i].message_id,
+                                          .conf = conf,
                                           .now_ms = now_ms};
 
         if (list[i].state == HANDOFF_NOT_APPLIED) {
@@ -211,14 +217,21 @@ static enum rc continue_run(struct store *st, const struct run *old,
     if (rc == RC_OK) {
         rc = store_run_get(st, 0, r->id, false, a, r);
     }
-    return rc == RC_OK ? carry_over(st, old, r, now_ms, a) : rc;
+    return rc == RC_OK ? carry_over(st, old, r, conf, now_ms, a) : rc;
 }
 
-static enum rc eligible(const struct run *old)
+/* added: the message that it would begin with. */
+static enum rc may_continue(struct store *st, const struct conf *conf,
+                            const struct run *old,
+                            const struct requirements *added)
 {
-    return old->kind == RUN_RESEARCH && states_run_ended(old->state)
-               ? RC_OK
-               : RC_NOT_ELIGIBLE;
+    struct requirements all = *added;
+
+    if (old->kind != RUN_RESEARCH || !states_run_ended(old->state)) {
+        return RC_NOT_ELIGIBLE;
+    }
+    all.continues = old->id;
+    return store_requirements_fit(st, conf, &all);
 }
 
 static enum rc accept_continuation(struct store *st, struct store_call *call,
@@ -232,7 +245,8 @@ static enum rc accept_continuation(struct store *st, struct store_call *call,
 
     rc = store_run_get(st, account_id, run_id, false, call->arena, &old);
     if (rc == RC_OK) {
-        rc = eligible(&old);
+        rc = may_continue(st, call->conf, &old,
+                          &(struct requirements){.added = body});
     }
     if (rc == RC_OK) {
         rc = find_slot(st, call, account_id, SLOT_BACKGROUND, &slot);
@@ -283,7 +297,9 @@ enum rc store_run_continue_by_entry(struct store *st, const struct run *entry,
 
     rc = store_run_get(st, entry->account_id, target_run_id, false, a, &old);
     if (rc == RC_OK) {
-        rc = eligible(&old);
+        rc = may_continue(
+            st, conf, &old,
+            &(struct requirements){.added_message_id = entry->message_id});
     }
     if (rc == RC_OK) {
         rc = store_slot_find(st, entry->account_id, SLOT_BACKGROUND,
@@ -305,8 +321,12 @@ enum rc store_run_to_research(struct store *st, struct run *r,
 {
     const struct conf_budget *b = budget_of(conf, RUN_RESEARCH, depth);
     int64_t n = 0;
-    enum rc rc;
+    enum rc rc = store_requirements_fit(
+        st, conf, &(struct requirements){.run_id = r->id});
 
+    if (rc != RC_OK) {
+        return rc;
+    }
     rc = store_slot_find(st, r->account_id, SLOT_BACKGROUND,
                          conf->background_limit, &n);
     if (rc == RC_OK) {

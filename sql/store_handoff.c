@@ -162,7 +162,13 @@ enum rc store_handoff_add(struct store *st, struct run *r,
     db_bind_i64(q, ":run", r->id);
     rc = db_one_i64(q, &id);
     if (rc == RC_NOT_FOUND) {
-        rc = insert_handoff(st, r, in, &id);
+        rc = store_requirements_fit(
+            st, in->conf,
+            &(struct requirements){.run_id = r->id,
+                                   .added_message_id = in->message_id});
+        if (rc == RC_OK) {
+            rc = insert_handoff(st, r, in, &id);
+        }
         if (rc == RC_OK) {
             rc = resume(st, r);
         }
@@ -186,8 +192,10 @@ static enum rc say_to_run(struct store *st, struct store_call *call,
                           enum handoff_kind kind, const char *body,
                           struct key_refs *refs)
 {
-    struct handoff_new in = {
-        .kind = kind, .origin = ORIGIN_PANEL, .now_ms = call->now_ms};
+    struct handoff_new in = {.kind = kind,
+                             .origin = ORIGIN_PANEL,
+                             .conf = call->conf,
+                             .now_ms = call->now_ms};
     struct handoff h = {0};
     struct run r = {0};
     enum rc rc;

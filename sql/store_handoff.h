@@ -24,7 +24,8 @@ struct handoff {
 
 /* Adjust from the Run's own control: the message is saved in the Run's
  * conversation and handed over. An ended research gives a handoff that is
- * not_applied (R23). RC_NOT_FOUND, RC_NOT_ELIGIBLE (short), RC_KEY_REUSED. */
+ * not_applied (R23). RC_NOT_FOUND, RC_NOT_ELIGIBLE (short), RC_KEY_REUSED,
+ * RC_TOO_LONG. */
 enum rc store_run_adjust(struct store *, struct store_call *, int64_t run_id,
                          const char *body, struct message *,
                          struct handoff *) RC_MUST_CHECK;
@@ -34,16 +35,33 @@ enum rc store_run_reply(struct store *, struct store_call *, int64_t run_id,
                         const char *body, struct message *,
                         struct handoff *) RC_MUST_CHECK;
 
+/* The texts that a research has to cover: the message it began with and every
+ * handoff, whatever became of it. */
+struct requirements {
+    int64_t run_id;    /* those of this Run; 0: of none */
+    int64_t continues; /* what a continuation of this one takes over; 0: none */
+    int64_t added_message_id; /* 0: none */
+    const char *added;        /* a text that is not stored yet, or NULL */
+};
+/* RC_TOO_LONG if all of it together takes up more than half of
+ * model.context_tokens: what is asked stands whole in every prompt, and must
+ * leave room to work on it. Asked by every door of a research, before it stores
+ * anything. */
+enum rc store_requirements_fit(struct store *, const struct conf *,
+                               const struct requirements *) RC_MUST_CHECK;
+
 struct handoff_new {
     enum handoff_kind kind;
     enum handoff_origin origin;
     int64_t message_id;
     int64_t decided_by; /* 0: none */
+    const struct conf *conf;
     int64_t now_ms;
 };
 /* The one mechanism: add a handoff to run, received or, where the Run has
  * ended or can take no more, not_applied with the reason. Resumes a Run that
- * awaits input (R28). Once per (message, Run): a second gives the first. */
+ * awaits input (R28). Once per (message, Run): a second gives the first.
+ * RC_TOO_LONG: the requirements would not fit; nothing was changed. */
 enum rc store_handoff_add(struct store *, struct run *,
                           const struct handoff_new *,
                           struct handoff *) RC_MUST_CHECK;

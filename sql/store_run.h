@@ -74,7 +74,8 @@ struct message_new {
 
 /* Save a message and the Run that answers it, taking a slot (R16).
  * RC_NOT_FOUND: conversation. RC_FULL: no slot; call->full and ->occupancy say
- * of what. RC_KEY_REUSED. */
+ * of what. RC_KEY_REUSED. RC_TOO_LONG: background, and more than a research
+ * can cover. */
 enum rc store_message_send(struct store *, struct store_call *,
                            const struct message_new *, struct message *,
                            struct run *) RC_MUST_CHECK;
@@ -84,7 +85,7 @@ enum rc store_run_stop(struct store *, struct store_call *, int64_t run_id,
                        struct run *) RC_MUST_CHECK;
 
 /* Go on from an ended research with a new Run (R30). body may be NULL, then
- * message->id is 0. RC_NOT_ELIGIBLE, RC_FULL, RC_NOT_FOUND. */
+ * message->id is 0. RC_NOT_ELIGIBLE, RC_FULL, RC_NOT_FOUND, RC_TOO_LONG. */
 enum rc store_run_continue(struct store *, struct store_call *, int64_t run_id,
                            const char *body, struct message *,
                            struct run *) RC_MUST_CHECK;
@@ -151,13 +152,14 @@ enum rc store_run_end(struct store *, struct run *,
                       const struct run_end *) RC_MUST_CHECK;
 
 /* Short becomes research in place (R18): class swapped, kind, depth, budget,
- * title and lead set. RC_FULL: no background slot; nothing was changed. */
+ * title and lead set. RC_FULL: no background slot; RC_TOO_LONG: more than a
+ * research can cover; nothing was changed. */
 enum rc store_run_to_research(struct store *, struct run *, const char *title,
                               enum run_depth, const char *lead,
                               const struct conf *) RC_MUST_CHECK;
 
 /* A new research by an entry decision: continue (R30). RC_FULL,
- * RC_NOT_ELIGIBLE. */
+ * RC_NOT_ELIGIBLE, RC_TOO_LONG. */
 enum rc store_run_continue_by_entry(struct store *, const struct run *entry,
                                     int64_t target_run_id, const struct conf *,
                                     int64_t now_ms, struct arena *,

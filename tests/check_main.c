@@ -38,6 +38,7 @@ static suite_fn *const SUITES[] = {
     stmt_suite,
     store_suite,
     target_suite,
+    tokens_suite,
     utf8_suite,
     writer_suite,
     NULL,

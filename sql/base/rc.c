@@ -10,6 +10,7 @@ static const char *const NAME[RC__MAX] = {
     [RC_FULL] = "full",
     [RC_INVALID] = "invalid",
     [RC_TOO_LARGE] = "too_large",
+    [RC_TOO_LONG] = "too_long",
     [RC_KEY_REUSED] = "key_reused",
     [RC_NOT_ELIGIBLE] = "not_eligible",
     [RC_NEWER] = "newer",

@@ -15,6 +15,7 @@ enum rc {
     RC_FULL,         /* a class of slots, a table or a limit is full */
     RC_INVALID,      /* input of the wrong form or value */
     RC_TOO_LARGE,    /* a buffer, arena or body limit was reached */
+    RC_TOO_LONG,     /* requirements that leave the model no room to work */
     RC_KEY_REUSED,   /* an Idempotency-Key stands for another request */
     RC_NOT_ELIGIBLE, /* the thing is not of the kind this can be done to */
     RC_NEWER,        /* the database is newer than this program */

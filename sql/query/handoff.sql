@@ -52,3 +52,19 @@ SELECT id FROM handoff WHERE run_id = :run AND state = 'received' ORDER BY id;
 UPDATE handoff SET state = 'not_applied', reason = :reason
  WHERE id = :id AND state = 'received';
 
+
+-- stmt: REQUIREMENT_OF_RUN read params=1 cols=1
+-- The message it began with, and every handoff whatever became of it.
+SELECT m.body FROM run JOIN message AS m ON m.id = run.message_id
+ WHERE run.id = :run
+UNION ALL
+SELECT m.body FROM handoff AS h JOIN message AS m ON m.id = h.message_id
+ WHERE h.run_id = :run;
+
+-- stmt: REQUIREMENT_NOT_APPLIED read params=1 cols=1
+-- What a continuation would take over.
+SELECT m.body FROM handoff AS h JOIN message AS m ON m.id = h.message_id
+ WHERE h.run_id = :run AND h.state = 'not_applied';
+
+-- stmt: REQUIREMENT_MESSAGE read params=1 cols=1
+SELECT body FROM message WHERE id = :message;

@@ -37,6 +37,7 @@ Suite *states_suite(void);
 Suite *stmt_suite(void);
 Suite *store_suite(void);
 Suite *target_suite(void);
+Suite *tokens_suite(void);
 Suite *utf8_suite(void);
 Suite *writer_suite(void);
 
