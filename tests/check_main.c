@@ -26,6 +26,7 @@ static suite_fn *const SUITES[] = {
     log_suite,
     model_suite,
     model_chat_suite,
+    moves_suite,
     nginx_conf_suite,
     offline_suite,
     park_suite,

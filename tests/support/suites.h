@@ -25,6 +25,7 @@ Suite *library_suite(void);
 Suite *log_suite(void);
 Suite *model_suite(void);
 Suite *model_chat_suite(void);
+Suite *moves_suite(void);
 Suite *nginx_conf_suite(void);
 Suite *offline_suite(void);
 Suite *park_suite(void);
