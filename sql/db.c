@@ -1,4 +1,4 @@
-/* db.c - the only user of sqlite3.h.
+/* db.c - the only user of sqlite3.h, beside db_wal.c.
  *
  * Every wait for a lock goes through lock_wait: short random naps up to a
  * bound. SQLite's own busy handler is off, because its growing sleeps starve a
@@ -20,6 +20,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 #include "sql/base/random.h"
+#include "sql/db_wal.h"
 
 #define NAP_MIN_US   100
 #define NAP_MAX_US   500
@@ -398,6 +399,7 @@ static enum rc migrate(struct db *db, const struct db_options *o)
 static void configure(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    db_wal_register();
 }
 
 static enum rc open_file(struct db *db, const char *path)
@@ -405,7 +407,7 @@ static enum rc open_file(struct db *db, const char *path)
     int flags = SQLITE_OPEN_NOMUTEX |
                 (db->read_only ? SQLITE_OPEN_READONLY
                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    int code = sqlite3_open_v2(path, &db->sqlite, flags, NULL);
+    int code = sqlite3_open_v2(path, &db->sqlite, flags, db_wal_name());
 
     if (code == SQLITE_OK) {
         return RC_OK;

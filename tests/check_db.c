@@ -1,5 +1,7 @@
 /* check_db.c - the door to SQLite, on real files, with rivals. */
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -590,6 +592,134 @@ START_TEST(an_ended_statement_holds_no_snapshot)
 }
 END_TEST
 
+/* --- the log ------------------------------------------------------------- */
+
+/* Rows of a page each: more of them than SQLite's cache holds (2 MiB) go to the
+ * log before the commit. */
+#define MANY 700
+
+static enum rc add_pages(struct db *d, void *arg)
+{
+    static char page[4000];
+    const int *n = arg;
+    enum rc rc = RC_OK;
+
+    for (int i = 0; i < *n && rc == RC_OK; i++) {
+        char name[16];
+        struct dbq *q = db_use(d, STMT_ITEM_ADD);
+
+        (void)snprintf(name, sizeof(name), "page %d", i);
+        memset(page, 'a' + i % 26, sizeof(page));
+        db_bind_text(q, ":name", name);
+        db_bind_i64(q, ":n", 1);
+        db_bind_blob(q, ":data", page, sizeof(page));
+        db_bind_null(q, ":score");
+        rc = db_run(q);
+    }
+    /* Read what may have left the cache. */
+    return rc == RC_OK && number(d, STMT_ITEM_SUM) != *n ? RC_DB : rc;
+}
+
+/* Calls that wrote, of this process so far; -1: nobody counts. */
+static long long calls_to_write(void)
+{
+    FILE *f = fopen("/proc/self/io", "re");
+    char line[64];
+    long long n = -1;
+
+    while (f != NULL && n < 0 && fgets(line, sizeof(line), f) != NULL) {
+        (void)sscanf(line, "syscw: %lld", &n);
+    }
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+    return n;
+}
+
+START_TEST(the_log_is_written_in_few_calls)
+{
+    int n = 100;
+    long long before = calls_to_write();
+
+    ck_assert_int_eq(db_tx(db, add_pages, &n), RC_OK);
+    if (before >= 0) {
+        ck_assert_int_lt(calls_to_write() - before, 2 * n / 8);
+    }
+    pragma_is("PRAGMA integrity_check", "ok");
+}
+END_TEST
+
+START_TEST(a_transaction_beyond_the_cache)
+{
+    struct db *other = open_other(5000);
+    int n = MANY;
+
+    ck_assert_int_eq(db_begin(db, 0), RC_OK);
+    ck_assert_int_eq(add_pages(db, &n), RC_OK);
+    ck_assert_int_eq(count(other), 1);
+    db_rollback(db);
+    ck_assert_int_eq(count(db), 1);
+    ck_assert_int_eq(db_tx(db, add_pages, &n), RC_OK);
+    ck_assert_int_eq(count(other), 1 + MANY);
+    ck_assert_int_eq(exec_one(other, "PRAGMA wal_checkpoint", NULL, 0),
+                     SQLITE_OK);
+    pragma_is("PRAGMA integrity_check", "ok");
+    db_close(other);
+}
+END_TEST
+
+/* What was rolled back is gone from where another writes now. */
+START_TEST(a_rollback_beyond_the_cache)
+{
+    struct db *other = open_other(5000);
+    int n = MANY;
+    int few = 10;
+
+    for (int i = 0; i < 3; i++) {
+        n = MANY + i;
+        ck_assert_int_eq(db_begin(db, 0), RC_OK);
+        ck_assert_int_eq(add_pages(db, &n), RC_OK);
+        db_rollback(db);
+    }
+    ck_assert_int_eq(db_tx(other, add_pages, &few), RC_OK);
+    ck_assert_int_eq(count(db), 1 + few);
+    ck_assert_int_eq(db_tx(db, read_and_add_one, NULL), RC_OK);
+    db_close(other);
+    db_close(db);
+    db = open_other(5000);
+    ck_assert_int_eq(count(db), 1 + few);
+    pragma_is("PRAGMA integrity_check", "ok");
+}
+END_TEST
+
+/* Writing fails at some page of the log: the commit says so, and no page of
+ * it is ever taken for the database's. */
+START_TEST(a_log_that_cannot_grow)
+{
+    struct rlimit was;
+    struct rlimit small;
+    struct stat st;
+    char wal[600];
+    int n = 100;
+
+    (void)snprintf(wal, sizeof(wal), "%s-wal", path);
+    ck_assert_int_eq(stat(wal, &st), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &was), 0);
+    small = was;
+    small.rlim_cur = (rlim_t)st.st_size + (rlim_t)_i * 7000;
+    ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    ck_assert_int_eq(db_tx(db, add_pages, &n), RC_IO);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &was), 0);
+    ck_assert_int_eq(count(db), 1);
+    ck_assert_int_eq(db_tx(db, add_pages, &n), RC_OK);
+    db_close(db);
+    db = open_other(5000);
+    ck_assert_int_eq(count(db), 1 + n);
+    pragma_is("PRAGMA integrity_check", "ok");
+}
+END_TEST
+
 /* --- statements -------------------------------------------------------- */
 
 static enum rc add_values(struct db *d, void *arg)
@@ -1142,6 +1272,19 @@ static TCase *transaction_case(void)
     return t;
 }
 
+static TCase *log_case(void)
+{
+    TCase *t = tcase_create("log");
+
+    tcase_add_checked_fixture(t, open_place, close_place);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, the_log_is_written_in_few_calls);
+    tcase_add_test(t, a_transaction_beyond_the_cache);
+    tcase_add_test(t, a_rollback_beyond_the_cache);
+    tcase_add_loop_test(t, a_log_that_cannot_grow, 0, 8);
+    return t;
+}
+
 static TCase *statement_case(void)
 {
     TCase *t = tcase_create("statements");
@@ -1188,6 +1331,7 @@ Suite *db_suite(void)
 
     suite_add_tcase(s, opening_case());
     suite_add_tcase(s, transaction_case());
+    suite_add_tcase(s, log_case());
     suite_add_tcase(s, statement_case());
     suite_add_tcase(s, process_case());
     return s;

@@ -17,6 +17,7 @@ static const struct {
     {"sql/base/a.h", "#include \"sql/store.h\"\n", "base must not"},
     {"sql/db.c", "#include <sqlite3.h>\n#include \"gen/stmt.h\"\n", NULL},
     {"sql/db.c", "#include \"sql/store.h\"\n", "db must not"},
+    {"sql/db_wal.c", "#include <sqlite3.h>\n", NULL},
     {"sql/store_run.c", "#include \"sql/db.h\"\n#include \"sql/states.h\"\n",
      NULL},
     {"sql/store_run.c", "#include <sqlite3.h>\n",
