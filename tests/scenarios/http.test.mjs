@@ -424,6 +424,10 @@ test('auth = proxy: every user sees their own things alone', BOUND, async (t) =>
   ]) {
     assertProblem(await aside.api(method, where, body, as('bob')), 404, 'not_found');
   }
+  for (const [user, found] of [['ada', 1], ['bob', 0], ['nobody yet', 0]]) {
+    const search = await aside.api('GET', '/search?q=a', undefined, as(user));
+    assert.equal(search.json.results.length, found, user);
+  }
   const feed = await aside.api('GET', '/changes?after=0', undefined, as('bob'));
   assert.deepEqual(feed.json.changes.map((change) => change.conversation_id), [theirs.id]);
   assert.ok(feed.json.next >= sent.json.as_of); // of the whole database
