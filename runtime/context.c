@@ -10,85 +10,44 @@
  *   [adjustment msg_2]       a handoff, verbatim; [reply msg_3] likewise
  *   [earlier report of run_4] what a continuation goes on from
  *   [notice]                 something Aside has to say
+ *   [notes of this research] what it kept with note, once older steps are gone
+ *
+ * Before it would outgrow the model, the body is begun anew under its head,
+ * without the oldest steps; see trim.c.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "runtime/runtime.h"
+#include "runtime/context_inside.h"
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
-#include "sql/base/utf8.h"
 
-/* Bounds of the history that a request sees (R14). */
-#define HISTORY_MESSAGES     20
-#define HISTORY_BYTES        (24 * 1024)
-#define HISTORY_ITEM_BYTES   (6 * 1024)
-#define EARLIER_REPORT_BYTES (16 * 1024)
-#define BODY_BYTES           (1024 * 1024)
-#define LISTED_ENDED         5
+#define BODY_BYTES   (8u << 20)
+#define RESULTS_PART 3  /* of the room, all results of one reply */
+#define RESULT_LEAST 48 /* tokens */
 
-/* --- what may be offered (R07) ----------------------------------------- */
-
-static enum rc list_runs(struct step *s, struct offer *o)
+int64_t context_size(const struct buf *b)
 {
-    const struct run_filter f = {.account_id = s->run.account_id,
-                                 .conversation_id = s->run.conversation_id,
-                                 .limit = 50,
-                                 .state = -1,
-                                 .kind = RUN_RESEARCH};
-    struct run *all = NULL;
-    size_t n = 0;
-    size_t ended = 0;
-    enum rc rc = store_run_list(s->rt->store, &f, s->mem, &all, &n);
-
-    o->listed = all;
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        bool active = !states_run_ended(all[i].state);
-
-        if (all[i].id == s->run.id || (!active && ended == LISTED_ENDED)) {
-            continue;
-        }
-        ended += active ? 0 : 1;
-        o->steer = o->steer || active;
-        o->reply = o->reply || all[i].state == RUN_AWAITING_INPUT;
-        o->proceed = o->proceed || !active;
-        o->listed[o->n_listed++] = all[i];
-    }
-    return rc;
+    return tokens_estimate(buf_str(b), b->len);
 }
 
-enum rc offer_find(struct step *s, struct offer *o)
+/* What a body may take up beside the answer. */
+static int64_t room_of(const struct step *s)
 {
-    bool free_slot;
-    enum rc rc;
-
-    *o = (struct offer){.look_up = s->rt->indexer != NULL,
-                        .ask = s->run.missing_info != MISSING_ASSUME};
-    rc = store_occupancy(s->rt->store, s->run.account_id, &o->occupancy);
-    if (rc != RC_OK || s->run.kind == RUN_RESEARCH) {
-        return rc;
-    }
-    rc = list_runs(s, o);
-    free_slot =
-        o->occupancy.used[SLOT_BACKGROUND] < s->rt->conf.background_limit;
-    o->start = free_slot;
-    o->proceed = o->proceed && free_slot;
-    return rc;
+    return s->rt->conf.model_context_tokens -
+           s->rt->conf.model_max_output_tokens;
 }
 
-bool offer_any_operation(const struct offer *o)
+bool context_is_short(enum request_purpose p)
 {
-    return o->start || o->steer || o->reply || o->proceed;
+    return p == PURPOSE_ENTRY || p == PURPOSE_ANSWER;
 }
 
-/* --- history (R09, R14) ------------------------------------------------ */
+/* --- pieces ------------------------------------------------------------ */
 
-static const char *clip(struct step *s, const char *text, size_t max)
+const char *context_clip(struct step *s, const char *text, int64_t max_tokens)
 {
     size_t len = strlen(text);
-    size_t keep = utf8_clip(text, len, max);
+    size_t keep = tokens_clip(text, len, max_tokens);
     const char *cut;
 
     if (keep == len) {
@@ -98,145 +57,38 @@ static const char *clip(struct step *s, const char *text, size_t max)
     return cut != NULL ? cut : "";
 }
 
-/* What stands under an earlier message, as this Run may know it. */
-static enum rc answer_of(struct step *s, const struct message *m,
-                         const char **out)
+static enum rc add_said(struct step *s, const char *mark, const char *text,
+                        struct buf *out)
 {
-    struct run r;
-    char id[ID_TEXT_BYTES];
-    enum rc rc;
+    const char *all = arena_printf(s->mem, "[%s]\n%s", mark, text);
 
-    if (m->run_id == 0) {
-        *out = m->n_handoffs > 0 ? "(handed over to a research)" : "(noted)";
-        return RC_OK;
+    if (all == NULL) {
+        return RC_TOO_LARGE;
     }
-    rc = store_run_get(s->rt->store, 0, m->run_id, true, s->mem, &r);
-    if (rc != RC_OK) {
-        return rc;
-    }
-    (void)id_text(ID_RUN, r.id, id);
-    if (!states_run_ended(r.state) || r.ended_seq > s->run.accepted_seq) {
-        *out = r.kind == RUN_RESEARCH
-                   ? arena_printf(s->mem, "(research %s: no result yet)", id)
-                   : "(no result yet)";
-    } else if (r.state == RUN_STOPPED || r.state == RUN_FAILED) {
-        *out = arena_printf(
-            s->mem, "%s\n(%s)", clip(s, r.answer_body, HISTORY_ITEM_BYTES),
-            r.state == RUN_STOPPED ? "stopped here by the person"
-                                   : "this answer failed");
-    } else if (r.answer_body[0] == '\0') {
-        *out = m->n_handoffs > 0 ? "(handed over to a research)" : "(done)";
-    } else {
-        *out = clip(s, r.answer_body, HISTORY_ITEM_BYTES);
-    }
-    return *out == NULL ? RC_TOO_LARGE : RC_OK;
+    model_chat_bridge(out, s->rt->profile);
+    model_chat_message(out, MODEL_CHAT_USER, all);
+    return RC_OK;
 }
 
-static enum rc add_history(struct step *s, struct buf *out)
+enum rc context_add_notice(struct step *s, const char *text, struct buf *out)
 {
-    struct message *page = NULL;
-    const char *answers[HISTORY_MESSAGES];
-    size_t n = 0;
-    size_t first;
-    size_t bytes = 0;
-    bool more;
-    enum rc rc;
-
-    rc = store_message_page(s->rt->store, s->run.conversation_id,
-                            s->run.message_id, HISTORY_MESSAGES, s->mem, &page,
-                            &n, &more);
-    /* Continued without words: what was said later is not asked about. */
-    while (s->run.message_id == 0 && n > 0 &&
-           page[n - 1].created_ms > s->run.created_ms) {
-        n--;
-    }
-    /* As many as fit, counted from the newest. */
-    for (first = n; first > 0 && rc == RC_OK; first--) {
-        struct message *m = &page[first - 1];
-
-        m->body = clip(s, m->body, HISTORY_ITEM_BYTES);
-        rc = answer_of(s, m, &answers[first - 1]);
-        if (rc != RC_OK) {
-            return rc;
-        }
-        bytes += strlen(m->body) + strlen(answers[first - 1]);
-        if (bytes > HISTORY_BYTES) {
-            break;
-        }
-    }
-    for (size_t i = first; i < n && rc == RC_OK; i++) {
-        model_chat_message(out, MODEL_CHAT_USER, page[i].body);
-        model_chat_message(out, MODEL_CHAT_ASSISTANT, answers[i]);
-    }
-    return rc;
+    return add_said(s, "notice", text, out);
 }
 
-/* --- facts, requirements ----------------------------------------------- */
-
-static void put_listed(struct step *s, const struct run *r, struct buf *out)
-{
-    char id[ID_TEXT_BYTES];
-    int64_t end = r->ended_ms != 0 ? r->ended_ms : s->now_ms;
-
-    buf_printf(out, "research %s | %s | \"%s\" | elapsed %" PRId64 " s",
-               id_text(ID_RUN, r->id, id),
-               states_text(LIST_RUN_STATE, (int)r->state), r->title,
-               (end - r->created_ms) / 1000);
-    if (r->progress[0] != '\0') {
-        buf_printf(out, " | progress: %s", r->progress);
-    }
-    if (r->state == RUN_AWAITING_INPUT && r->question != NULL) {
-        buf_printf(out, " | asks: %s", r->question);
-    }
-    buf_putc(out, '\n');
-}
-
-static enum rc add_facts(struct step *s, const struct offer *o, struct buf *out)
-{
-    struct buf text;
-    struct tm tm;
-    time_t now = (time_t)(s->now_ms / 1000);
-    enum rc rc;
-
-    (void)gmtime_r(&now, &tm);
-    buf_init(&text, 64 * 1024);
-    buf_printf(&text, "[facts of this moment]\ndate: %04d-%02d-%02d\n",
-               tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
-    if (s->run.kind == RUN_SHORT) {
-        buf_printf(&text, "background slots: %" PRId64 " of %" PRId64 " used\n",
-                   o->occupancy.used[SLOT_BACKGROUND],
-                   s->rt->conf.background_limit);
-    }
-    for (size_t i = 0; i < o->n_listed; i++) {
-        put_listed(s, &o->listed[i], &text);
-    }
-    rc = buf_rc(&text);
-    if (rc == RC_OK) {
-        model_chat_message(out, MODEL_CHAT_USER, buf_str(&text));
-    }
-    buf_free(&text);
-    return rc;
-}
-
-static enum rc add_marked(struct step *s, const char *mark, int64_t message_id,
-                          struct buf *out)
+enum rc context_add_marked(struct step *s, const char *mark, int64_t message_id,
+                           struct buf *out)
 {
     struct message m;
     char id[ID_TEXT_BYTES];
-    const char *text;
+    const char *whole;
     enum rc rc = store_message_get(s->rt->store, 0, message_id, s->mem, &m);
 
     if (rc != RC_OK) {
         return rc;
     }
-    text = arena_printf(s->mem, "[%s %s]\n%s", mark,
-                        id_text(ID_MESSAGE, message_id, id), m.body);
-    if (text == NULL) {
-        return RC_TOO_LARGE;
-    }
-    model_chat_bridge(out, s->rt->profile);
-    model_chat_message(out, MODEL_CHAT_USER, text);
-    return RC_OK;
+    whole = arena_printf(s->mem, "%s %s", mark,
+                         id_text(ID_MESSAGE, message_id, id));
+    return whole != NULL ? add_said(s, whole, m.body, out) : RC_TOO_LARGE;
 }
 
 /* Received handoffs that stand in no request yet, in order of arrival. */
@@ -250,81 +102,39 @@ static enum rc add_handoffs(struct step *s, struct buf *out)
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         if (list[i].state == HANDOFF_RECEIVED &&
             list[i].planned_request_id == 0) {
-            rc =
-                add_marked(s, states_text(LIST_HANDOFF_KIND, (int)list[i].kind),
-                           list[i].message_id, out);
+            rc = context_add_marked(
+                s, states_text(LIST_HANDOFF_KIND, (int)list[i].kind),
+                list[i].message_id, out);
         }
     }
     return rc;
 }
 
-static enum rc add_earlier(struct step *s, struct buf *out)
+static enum rc add_result(struct step *s, const struct tool_call *t,
+                          int64_t max_tokens, struct buf *out)
 {
-    struct run old;
-    char id[ID_TEXT_BYTES];
-    const char *text;
+    struct buf text;
     enum rc rc;
 
-    if (s->run.continues == 0) {
-        return RC_OK;
-    }
-    rc = store_run_get(s->rt->store, 0, s->run.continues, true, s->mem, &old);
-    if (rc == RC_NOT_FOUND) {
-        return RC_OK;
-    }
-    if (rc != RC_OK) {
-        return rc;
-    }
-    text = arena_printf(s->mem, "[earlier report of %s]\n%s\n%s",
-                        id_text(ID_RUN, old.id, id), old.title,
-                        clip(s, old.answer_body, EARLIER_REPORT_BYTES));
-    if (text == NULL) {
-        return RC_TOO_LARGE;
-    }
-    model_chat_message(out, MODEL_CHAT_USER, text);
-    return RC_OK;
-}
-
-/* The first messages of a Run, or of a short one that became research. */
-static enum rc add_beginning(struct step *s, enum request_purpose purpose,
-                             const struct offer *o, struct buf *out)
-{
-    struct message m;
-    enum rc rc = add_history(s, out);
-
+    buf_init(&text, BODY_BYTES);
+    rc = excerpt_result(t->result != NULL ? t->result
+                                          : "{\"error\":\"not carried out\"}",
+                        max_tokens, &text);
     if (rc == RC_OK) {
-        rc = add_facts(s, o, out);
+        model_chat_tool_result(out, s->rt->profile, t->call_id, buf_str(&text));
     }
-    if (rc != RC_OK) {
-        return rc;
-    }
-    if (purpose == PURPOSE_RESEARCH || purpose == PURPOSE_CLOSEOUT) {
-        rc = add_earlier(s, out);
-        if (rc == RC_OK && s->run.message_id != 0) {
-            return add_marked(s, "requirement", s->run.message_id, out);
-        }
-        model_chat_message(out, MODEL_CHAT_USER,
-                           "[requirement request]\nGo on with the earlier "
-                           "research where it was left.");
-        return rc;
-    }
-    rc = store_message_get(s->rt->store, 0, s->run.message_id, s->mem, &m);
-    if (rc == RC_OK) {
-        model_chat_message(out, MODEL_CHAT_USER, m.body);
-    }
+    buf_free(&text);
     return rc;
 }
 
-/* --- what came of the last request ------------------------------------- */
-
-/* The reply and one result for each of its calls (CASES G-1: every call id is
- * answered exactly once). */
-static enum rc add_reply(struct step *s, const struct request *last,
-                         struct buf *out)
+/* CASES G-1: every call id is answered exactly once. */
+enum rc context_add_reply(struct step *s, const struct request *last,
+                          struct buf *out)
 {
     struct model_reply reply;
     struct tool_call *calls = NULL;
     size_t n = 0;
+    int64_t most;
     enum rc rc;
 
     if (last->state != EFFECT_DONE || last->reply == NULL) {
@@ -338,15 +148,18 @@ static enum rc add_reply(struct step *s, const struct request *last,
     if (rc != RC_OK) {
         return rc;
     }
-    model_chat_assistant(out, s->rt->profile, &reply);
-    for (size_t i = 0; i < n; i++) {
-        model_chat_tool_result(out, s->rt->profile, calls[i].call_id,
-                               calls[i].result != NULL
-                                   ? calls[i].result
-                                   : "{\"error\":\"not carried out\"}");
+    most = n > 0 ? room_of(s) / RESULTS_PART / (int64_t)n : 0;
+    if (most < RESULT_LEAST) {
+        most = RESULT_LEAST;
     }
-    return RC_OK;
+    model_chat_assistant(out, s->rt->profile, &reply);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        rc = add_result(s, &calls[i], most, out);
+    }
+    return rc;
 }
+
+/* --- planning ----------------------------------------------------------- */
 
 static enum rc add_head(struct step *s, enum request_purpose purpose,
                         const struct offer *o, bool further, struct buf *out)
@@ -374,72 +187,103 @@ static enum rc add_head(struct step *s, enum request_purpose purpose,
     return rc;
 }
 
-static bool is_short(enum request_purpose p)
-{
-    return p == PURPOSE_ENTRY || p == PURPOSE_ANSWER;
-}
+/* A request's input on its way to be planned. */
+struct body {
+    enum request_purpose purpose;
+    const struct request *last; /* what it goes on from; NULL: it begins */
+    struct offer offer;
+    struct buf head;
+    struct buf fresh;  /* what stands behind the parent */
+    int64_t root;      /* the segment of the head */
+    int64_t parent;    /* the segment that it goes on from */
+    int64_t base_size; /* of what the parent's chain holds */
+};
 
 /* What is new since last, or all of it at the beginning. */
-static enum rc add_new(struct step *s, enum request_purpose purpose,
-                       const struct offer *o, const struct request *last,
-                       struct buf *out)
+static enum rc add_new(struct step *s, struct body *b)
 {
-    enum rc rc = last == NULL ? add_beginning(s, purpose, o, out)
-                              : add_reply(s, last, out);
+    enum rc rc;
 
+    if (b->last == NULL) {
+        const struct snapshot snapshot = {.purpose = b->purpose,
+                                          .offer = &b->offer,
+                                          .room = room_of(s) - b->base_size,
+                                          .portion = 2};
+
+        rc = snapshot_add(s, &snapshot, &b->fresh);
+    } else {
+        rc = context_add_reply(s, b->last, &b->fresh);
+    }
     if (rc == RC_OK && s->notice != NULL) {
-        const char *text = arena_printf(s->mem, "[notice]\n%s", s->notice);
-
-        if (text == NULL) {
-            return RC_TOO_LARGE;
-        }
-        model_chat_bridge(out, s->rt->profile);
-        model_chat_message(out, MODEL_CHAT_USER, text);
+        rc = context_add_notice(s, s->notice, &b->fresh);
         s->notice = NULL;
     }
     /* The newest adjustment is the last item (R15). */
-    if (rc == RC_OK && !is_short(purpose)) {
-        rc = add_handoffs(s, out);
+    if (rc == RC_OK && !context_is_short(b->purpose)) {
+        rc = add_handoffs(s, &b->fresh);
     }
-    return rc == RC_OK ? buf_rc(out) : rc;
+    return rc == RC_OK ? buf_rc(&b->fresh) : rc;
 }
 
-/* Put the new messages behind the old ones, under the root of this purpose. */
-static enum rc place(struct step *s, const struct request *last, int64_t root,
-                     struct buf *fresh, int64_t *segment)
+/* Where the new messages go: behind the old ones, or, where the purpose and
+ * with it the head has changed, behind a copy of them. */
+static enum rc find_parent(struct step *s, struct body *b)
 {
     struct store *st = s->rt->store;
-    struct buf all;
     int64_t old_root = 0;
-    enum rc rc = RC_OK;
+    enum rc rc;
 
-    if (last != NULL) {
-        rc = store_segment_root_of(st, last->segment_id, &old_root);
-    }
-    if (rc != RC_OK) {
+    rc = store_segment_add(st, 0, 0, buf_str(&b->head), b->head.len, &b->root);
+    b->parent = b->root;
+    b->base_size = context_size(&b->head);
+    if (rc != RC_OK || b->last == NULL) {
         return rc;
     }
-    if (last != NULL && old_root == root && fresh->len == 0) {
-        *segment = last->segment_id;
+    rc = store_segment_root_of(st, b->last->segment_id, &old_root);
+    if (rc == RC_OK && old_root == b->root) {
+        b->parent = b->last->segment_id;
+        b->base_size = b->last->input_estimate;
         return RC_OK;
     }
-    if (last == NULL || old_root == root) {
-        return store_segment_add(st, s->run.id,
-                                 last == NULL ? root : last->segment_id,
-                                 buf_str(fresh), fresh->len, segment);
+    return rc == RC_OK
+               ? store_segment_after_root(st, b->last->segment_id, &b->fresh)
+               : rc;
+}
+
+/* Begun anew where the model could not hold it. */
+static enum rc fit(struct step *s, struct body *b)
+{
+    struct trim trim = {.purpose = b->purpose, .offer = &b->offer};
+    int64_t room = room_of(s);
+    enum rc rc;
+
+    if (b->base_size + context_size(&b->fresh) <= room) {
+        return RC_OK;
     }
-    buf_init(&all, BODY_BYTES);
-    rc = store_segment_after_root(st, last->segment_id, &all);
-    buf_add(&all, buf_str(fresh), fresh->len);
+    buf_clear(&b->fresh);
+    b->parent = b->root;
+    b->base_size = context_size(&b->head);
+    trim.room = room - b->base_size;
+    rc = trim_compose(s, &trim, &b->fresh);
+    return rc == RC_OK && b->base_size + context_size(&b->fresh) > room
+               ? RC_TOO_LARGE
+               : rc;
+}
+
+static enum rc compose(struct step *s, struct body *b)
+{
+    enum rc rc = offer_find(s, &b->offer);
+
     if (rc == RC_OK) {
-        rc = buf_rc(&all);
+        rc = add_head(s, b->purpose, &b->offer, b->last != NULL, &b->head);
     }
     if (rc == RC_OK) {
-        rc = store_segment_add(st, s->run.id, root, buf_str(&all), all.len,
-                               segment);
+        rc = find_parent(s, b);
     }
-    buf_free(&all);
-    return rc;
+    if (rc == RC_OK) {
+        rc = add_new(s, b);
+    }
+    return rc == RC_OK ? fit(s, b) : rc;
 }
 
 enum rc context_plan(struct step *s, enum request_purpose purpose,
@@ -451,38 +295,26 @@ enum rc context_plan(struct step *s, enum request_purpose purpose,
                              .tail = MODEL_CHAT_TAIL,
                              .not_before_ms = not_before_ms,
                              .now_ms = s->now_ms};
-    struct buf head;
-    struct buf fresh;
-    struct offer o;
-    int64_t root = 0;
-    enum rc rc = offer_find(s, &o);
+    struct body b = {.purpose = purpose, .last = last};
+    enum rc rc;
 
     /* A short Run that became research begins anew, from the snapshot of its
      * message (R15). */
-    if (last != NULL && is_short(last->purpose) && !is_short(purpose)) {
-        last = NULL;
+    if (last != NULL && context_is_short(last->purpose) &&
+        !context_is_short(purpose)) {
+        b.last = NULL;
     }
-    buf_init(&head, 128 * 1024);
-    buf_init(&fresh, BODY_BYTES);
-    if (rc == RC_OK) {
-        rc = add_head(s, purpose, &o, last != NULL, &head);
+    buf_init(&b.head, 128 * 1024);
+    buf_init(&b.fresh, BODY_BYTES);
+    rc = compose(s, &b);
+    in.segment_id = b.parent;
+    in.input_estimate = b.base_size + context_size(&b.fresh);
+    if (rc == RC_OK && b.fresh.len > 0) {
+        rc = store_segment_add(s->rt->store, s->run.id, b.parent,
+                               buf_str(&b.fresh), b.fresh.len, &in.segment_id);
     }
-    if (rc == RC_OK) {
-        rc = store_segment_add(s->rt->store, 0, 0, buf_str(&head), head.len,
-                               &root);
-    }
-    if (rc == RC_OK) {
-        rc = add_new(s, purpose, &o, last, &fresh);
-    }
-    if (rc == RC_OK) {
-        rc = place(s, last, root, &fresh, &in.segment_id);
-    }
-    in.input_estimate =
-        tokens_estimate(buf_str(&fresh), fresh.len) +
-        (last != NULL ? last->input_estimate
-                      : tokens_estimate(buf_str(&head), head.len));
-    buf_free(&head);
-    buf_free(&fresh);
+    buf_free(&b.head);
+    buf_free(&b.fresh);
     return rc == RC_OK
                ? store_request_plan(s->rt->store, &s->run, &in, s->mem, out)
                : rc;

@@ -42,8 +42,6 @@ static enum request_purpose next_research(struct step *s,
         hit = REASON_BUDGET_REQUESTS;
     } else if (r->tokens.used + 2 * cost > r->tokens.limit) {
         hit = REASON_BUDGET_TOKENS;
-    } else if (cost > c->model_context_tokens) {
-        hit = REASON_LENGTH;
     }
     if (hit != REASON_NONE) {
         run_hit_limit(s, hit);
@@ -91,8 +89,21 @@ static enum rc next_short(struct step *s, const struct request *last,
     return RC_OK;
 }
 
-/* The next request, or the end where the budget has none left. An input that
- * can no longer be put together has come to its length. */
+/* The input has come to its length. A closeout can do without the results of
+ * look-ups; if even that does not fit, notes and sources make the report. */
+static enum rc end_at_length(struct step *s, enum request_purpose purpose,
+                             const struct request *last)
+{
+    struct request next;
+    enum rc rc = RC_TOO_LARGE;
+
+    if (purpose != PURPOSE_CLOSEOUT) {
+        rc = context_plan(s, PURPOSE_CLOSEOUT, last, 1, 0, &next);
+    }
+    return rc == RC_TOO_LARGE ? research_assemble(s) : rc;
+}
+
+/* The next request, or the end where the budget has none left. */
 enum rc plan_request(struct step *s, const struct request *last,
                      int64_t attempt, int64_t not_before_ms)
 {
@@ -121,7 +132,7 @@ enum rc plan_request(struct step *s, const struct request *last,
                        "This has grown too long for the model.");
     }
     run_hit_limit(s, REASON_LENGTH);
-    return research_assemble(s);
+    return end_at_length(s, purpose, last);
 }
 
 enum rc plan_next(struct step *s, const struct request *last)

@@ -14,6 +14,10 @@
 #define NOTE_BYTES   4096
 #define QUOTE_BYTES  400
 
+const char research_please_deliver[] =
+    "Your text was kept as progress. Hand in the report now with "
+    "deliver_report, with the coverage of every requirement.";
+
 /* --- coverage (R31) ---------------------------------------------------- */
 
 struct cover {
@@ -514,7 +518,6 @@ enum rc research_go_on(struct step *s, const struct request *last, bool pending,
         *is_end = true;
         return end_with_text(s, reply.text);
     }
-    s->notice = "Your text was kept as progress. Hand in the report now with "
-                "deliver_report, with the coverage of every requirement.";
+    s->notice = research_please_deliver;
     return rc;
 }

@@ -12,7 +12,10 @@
  *   entry.c     what the reply to a short Run's request means
  *   research.c  what the reply to a research request means; reports
  *   operation.c start, adjust, stop, inspect, reply, continue, ask
- *   context.c   a request's input, from rows; prompt.c holds the fixed texts
+ *   context.c   a request's input, from rows: snapshot.c what a Run begins
+ *               with, trim.c what is left out when it has grown too long,
+ *               excerpt.c too large results; prompt.c holds the fixed texts
+ *   offer.c     what a request may offer
  *   flight.c    one model request under way
  *   tool.c      tools: table and execution
  *   indexer.c   the library's indexer, a child process
@@ -219,6 +222,8 @@ enum rc research_take_reply(struct step *, struct request *,
  * was said that no request holds yet, so that this cannot be the end. */
 enum rc research_go_on(struct step *, const struct request *last, bool pending,
                        bool *ended) RC_MUST_CHECK;
+/* Said to a research that answered in plain text. */
+extern const char research_please_deliver[];
 /* The closeout was lost: a report from notes and sources (R26). */
 enum rc research_assemble(struct step *) RC_MUST_CHECK;
 
@@ -235,10 +240,10 @@ enum rc operation_run(struct step *, const struct request *,
                       const struct model_call *, const char *lead,
                       struct operation_result *) RC_MUST_CHECK;
 
-/* --- context.c, prompt.c ----------------------------------------------- */
+/* --- context.c, offer.c, prompt.c ----------------------------------------------- */
 
 /* Plan the next request of the Run for this purpose. last: the newest request,
- * or NULL. */
+ * or NULL. RC_TOO_LARGE: the model cannot hold it, however much is left out. */
 enum rc context_plan(struct step *, enum request_purpose,
                      const struct request *last, int64_t attempt,
                      int64_t not_before_ms, struct request *out) RC_MUST_CHECK;

@@ -14,6 +14,7 @@ static suite_fn *const SUITES[] = {
     arena_suite,
     buf_suite,
     conf_suite,
+    context_suite,
     db_suite,
     doorbell_suite,
     embed_suite,

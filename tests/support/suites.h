@@ -13,6 +13,7 @@ Suite *access_suite(void);
 Suite *arena_suite(void);
 Suite *buf_suite(void);
 Suite *conf_suite(void);
+Suite *context_suite(void);
 Suite *db_suite(void);
 Suite *doorbell_suite(void);
 Suite *embed_suite(void);

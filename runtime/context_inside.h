@@ -1,0 +1,60 @@
+/* context_inside.h - what the parts that compose a model request's input share:
+ * context.c, snapshot.c, trim.c. No other file includes it.
+ *
+ * Sizes are tokens as tokens_estimate counts them, of the JSON that is sent. */
+#ifndef ASIDE_RUNTIME_CONTEXT_INSIDE_H
+#define ASIDE_RUNTIME_CONTEXT_INSIDE_H
+
+#include "runtime/runtime.h"
+
+/* --- context.c --------------------------------------------------------- */
+
+int64_t context_size(const struct buf *);
+/* text, or as much of its beginning as takes up max_tokens, marked as cut. */
+const char *context_clip(struct step *, const char *text, int64_t max_tokens);
+/* A line of Aside's own: [notice]. */
+enum rc context_add_notice(struct step *, const char *text,
+                           struct buf *) RC_MUST_CHECK;
+/* A message of the person under its mark, verbatim. */
+enum rc context_add_marked(struct step *, const char *mark, int64_t message_id,
+                           struct buf *) RC_MUST_CHECK;
+/* A done request's reply and one result for each of its calls. */
+enum rc context_add_reply(struct step *, const struct request *,
+                          struct buf *) RC_MUST_CHECK;
+bool context_is_short(enum request_purpose);
+
+/* --- snapshot.c -------------------------------------------------------- */
+
+struct snapshot {
+    enum request_purpose purpose;
+    const struct offer *offer;
+    int64_t room;    /* for all of it */
+    int64_t portion; /* history takes at most one in so many of what is left */
+};
+/* What a Run begins with: earlier talk as far as there is room, the facts of
+ * the moment, the report it goes on from, and its message, always whole. */
+enum rc snapshot_add(struct step *, const struct snapshot *,
+                     struct buf *) RC_MUST_CHECK;
+
+/* --- trim.c ------------------------------------------------------------ */
+
+struct trim {
+    enum request_purpose purpose;
+    const struct offer *offer;
+    int64_t room;
+};
+/* The messages of the next request, put together anew without the oldest
+ * look-ups. What is asked stands whole, in order, newest last. RC_TOO_LARGE:
+ * even so there is no room for the newest results. */
+enum rc trim_compose(struct step *, const struct trim *,
+                     struct buf *) RC_MUST_CHECK;
+
+/* --- excerpt.c --------------------------------------------------------- */
+
+/* A tool's result, cut to about max_tokens if it is larger: whole passages from
+ * its end are left out, and a member "cut" says so and how to get at them.
+ * Pure. */
+enum rc excerpt_result(const char *result, int64_t max_tokens,
+                       struct buf *) RC_MUST_CHECK;
+
+#endif

@@ -1,0 +1,408 @@
+/* trim.c - a prompt that has outgrown the model, put together anew.
+ *
+ * A research's messages fall into groups: a reply and the results of all its
+ * calls. The oldest whole groups go, and a notice says what went; what is asked
+ * stays whole and in order, and so do notes and the newest groups. So much goes
+ * that half of the room is free again: the new beginning then serves many
+ * requests, and providers' caches of prompts hit (R13).
+ *
+ *   snapshot · what was asked before the first group that stays · notice of
+ *   what went, with sources and notes · groups, what was asked between them ·
+ *   what is new */
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/context_inside.h"
+#include "sql/base/id.h"
+#include "sql/base/tokens.h"
+#include "sql/base/utf8.h"
+
+#define QUESTION_TOKENS 512
+#define NOTES_PART      6  /* of the room, at most one in so many */
+#define SOURCES_PART    12 /* likewise */
+#define TITLE_BYTES     200
+#define HISTORY_PORTION 4
+
+struct group {
+    struct request *reply;
+    const char *text; /* fragments; NULL: not composed */
+    int64_t size;
+};
+
+struct work {
+    const struct trim *in;
+    struct group *groups; /* oldest first */
+    size_t n_groups;
+    size_t first; /* the oldest group that stays */
+    struct handoff *asked;
+    size_t n_asked;
+    int64_t fixed; /* what all but the snapshot and the groups takes up */
+};
+
+/* --- what there is ----------------------------------------------------- */
+
+static enum rc find_groups(struct step *s, struct work *w)
+{
+    bool is_short = context_is_short(w->in->purpose);
+    struct request *list = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_request_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    w->groups = arena_alloc(s->mem, (n + 1) * sizeof(*w->groups));
+    if (w->groups == NULL) {
+        return RC_TOO_LARGE;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].state == EFFECT_DONE && list[i].reply != NULL &&
+            context_is_short(list[i].purpose) == is_short) {
+            w->groups[w->n_groups++] = (struct group){.reply = &list[i]};
+        }
+    }
+    return RC_OK;
+}
+
+/* What is asked and may still be met: of an ended Run's receipts none. */
+static enum rc find_asked(struct step *s, struct work *w)
+{
+    struct handoff *list = NULL;
+    size_t n = 0;
+    enum rc rc = RC_OK;
+
+    if (!context_is_short(w->in->purpose)) {
+        rc = store_handoff_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+    }
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        if (list[i].state != HANDOFF_NOT_APPLIED) {
+            list[w->n_asked++] = list[i];
+        }
+    }
+    w->asked = list;
+    return rc;
+}
+
+static enum rc keep(struct step *s, struct buf *text, struct group *g)
+{
+    enum rc rc = buf_rc(text);
+
+    if (rc == RC_OK) {
+        g->text = arena_strndup(s->mem, buf_str(text), text->len);
+        g->size = context_size(text);
+        rc = g->text == NULL ? RC_TOO_LARGE : RC_OK;
+    }
+    return rc;
+}
+
+static enum rc compose_group(struct step *s, struct group *g)
+{
+    struct model_reply reply;
+    struct buf text;
+    enum rc rc;
+
+    if (g->text != NULL) {
+        return RC_OK;
+    }
+    buf_init(&text, 8u << 20);
+    rc = model_reply_parse(g->reply->reply, strlen(g->reply->reply), s->mem,
+                           &reply);
+    if (rc == RC_OK) {
+        rc = context_add_reply(s, g->reply, &text);
+    }
+    /* Text without a call was answered by this, each time. */
+    if (rc == RC_OK && reply.n_calls == 0) {
+        rc = context_add_notice(s, research_please_deliver, &text);
+    }
+    if (rc == RC_OK) {
+        rc = keep(s, &text, g);
+    }
+    buf_free(&text);
+    return rc;
+}
+
+/* --- what is asked ----------------------------------------------------- */
+
+/* The group after which a handoff stands: one more than its index. */
+static size_t place_of(const struct work *w, const struct handoff *h)
+{
+    size_t i = w->n_groups;
+
+    while (h->planned_request_id != 0 && i > 0 &&
+           w->groups[i - 1].reply->id >= h->planned_request_id) {
+        i--;
+    }
+    return i;
+}
+
+/* A reply means nothing without its question. */
+static enum rc add_question(struct step *s, const struct group *g,
+                            struct buf *out)
+{
+    struct tool_call *calls = NULL;
+    const char *question = NULL;
+    size_t n = 0;
+    enum rc rc = store_tool_call_of_request(s->rt->store, g->reply->id, s->mem,
+                                            &calls, &n);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        if (strcmp(calls[i].name, "ask_user") == 0 &&
+            tool_question(s, calls[i].arguments, &question) == RC_OK) {
+            model_chat_message(out, MODEL_CHAT_ASSISTANT,
+                               context_clip(s, question, QUESTION_TOKENS));
+            break;
+        }
+    }
+    return rc;
+}
+
+/* Everything that stands after `from` groups and up to `to` of them. */
+static enum rc add_asked(struct step *s, const struct work *w, size_t from,
+                         size_t to, struct buf *out)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < w->n_asked && rc == RC_OK; i++) {
+        const struct handoff *h = &w->asked[i];
+        size_t at = place_of(w, h);
+
+        if (at < from || at > to) {
+            continue;
+        }
+        if (h->kind == HANDOFF_REPLY && at > 0 && at <= w->first) {
+            rc = add_question(s, &w->groups[at - 1], out);
+        }
+        if (rc == RC_OK) {
+            rc = context_add_marked(
+                s, states_text(LIST_HANDOFF_KIND, (int)h->kind), h->message_id,
+                out);
+        }
+    }
+    return rc;
+}
+
+/* --- what went --------------------------------------------------------- */
+
+static void put_title(const struct source *src, struct buf *out)
+{
+    size_t keep = utf8_clip(src->title, strlen(src->title), TITLE_BYTES);
+    size_t more = utf8_clip(src->heading, strlen(src->heading), TITLE_BYTES);
+
+    buf_printf(out, "\n[%" PRId64 "] %.*s%s%.*s", src->n, (int)keep, src->title,
+               more > 0 ? ", " : "", (int)more, src->heading);
+}
+
+/* The newest titles that fit, in order of their numbers. */
+static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
+{
+    struct source *list = NULL;
+    struct buf line;
+    size_t n = 0;
+    size_t first;
+    enum rc rc =
+        store_source_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    if (rc != RC_OK || n == 0) {
+        return rc;
+    }
+    buf_printf(out,
+               " What was found keeps its numbers, [%" PRId64 "] to [%" PRId64
+               "], and may be cited by them:",
+               list[0].n, list[n - 1].n);
+    buf_init(&line, 64 * 1024);
+    for (first = n; first > 0; first--) {
+        buf_clear(&line);
+        put_title(&list[first - 1], &line);
+        room -= context_size(&line);
+        if (room < 0) {
+            break;
+        }
+    }
+    buf_free(&line);
+    for (size_t i = first; i < n; i++) {
+        put_title(&list[i], out);
+    }
+    return RC_OK;
+}
+
+static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
+                        struct buf *out)
+{
+    struct tool_call *calls = NULL;
+    struct buf text;
+    size_t n = 0;
+    size_t look_ups = 0;
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n_gone && rc == RC_OK; i++) {
+        rc = store_tool_call_of_request(s->rt->store, w->groups[i].reply->id,
+                                        s->mem, &calls, &n);
+        for (size_t k = 0; k < n && rc == RC_OK; k++) {
+            const struct tool *t = tool_find(calls[k].name);
+
+            look_ups += t != NULL && t->run != NULL ? 1 : 0;
+        }
+    }
+    buf_init(&text, 2u << 20);
+    buf_printf(&text,
+               "To make room, %zu earlier steps with %zu look-ups and their "
+               "results are left out here. Notes are kept; look up again what "
+               "is needed word for word.",
+               n_gone, look_ups);
+    if (rc == RC_OK) {
+        rc = put_sources(s, w->in->room / SOURCES_PART, &text);
+    }
+    if (rc == RC_OK) {
+        rc = buf_rc(&text);
+    }
+    if (rc == RC_OK) {
+        rc = context_add_notice(s, buf_str(&text), out);
+    }
+    buf_free(&text);
+    return rc;
+}
+
+/* The newest notes that fit, whole, in order. */
+static enum rc add_notes(struct step *s, int64_t room, struct buf *out)
+{
+    struct note *notes = NULL;
+    struct buf text;
+    size_t n = 0;
+    size_t first;
+    enum rc rc = store_note_of_run(s->rt->store, s->run.id, s->mem, &notes, &n);
+
+    if (rc != RC_OK || n == 0) {
+        return rc;
+    }
+    for (first = n; first > 0; first--) {
+        const char *body = notes[first - 1].body;
+
+        room -= tokens_estimate(body, strlen(body)) + 1;
+        if (room < 0) {
+            break;
+        }
+    }
+    buf_init(&text, 2u << 20);
+    buf_puts(&text, "[notes of this research]");
+    for (size_t i = first; i < n; i++) {
+        buf_printf(&text, "\n%s", notes[i].body);
+    }
+    rc = buf_rc(&text);
+    if (rc == RC_OK && first < n) {
+        model_chat_bridge(out, s->rt->profile);
+        model_chat_message(out, MODEL_CHAT_USER, buf_str(&text));
+    }
+    buf_free(&text);
+    return rc;
+}
+
+/* --- putting it together ----------------------------------------------- */
+
+/* What cannot give way: what was asked, and the notice with as much as it may
+ * say. */
+static enum rc measure(struct step *s, struct work *w)
+{
+    struct buf text;
+    enum rc rc;
+
+    buf_init(&text, 8u << 20);
+    w->first = w->n_groups; /* with all questions */
+    rc = add_asked(s, w, 0, w->n_groups, &text);
+    if (rc == RC_OK && !context_is_short(w->in->purpose)) {
+        rc = add_gone(s, w, w->n_groups, &text);
+    }
+    if (rc == RC_OK && !context_is_short(w->in->purpose)) {
+        rc = add_notes(s, w->in->room / NOTES_PART, &text);
+    }
+    w->fixed = context_size(&text);
+    buf_free(&text);
+    return rc;
+}
+
+/* Which groups stay in so much room. The newest always does, but in a closeout,
+ * which can do with notes and sources. */
+static enum rc choose(struct step *s, struct work *w, int64_t room)
+{
+    bool closeout = w->in->purpose == PURPOSE_CLOSEOUT;
+    int64_t left = closeout ? room : room / 2;
+
+    w->first = w->n_groups;
+    while (w->first > 0) {
+        struct group *g = &w->groups[w->first - 1];
+        bool must = w->first == w->n_groups && !closeout;
+        enum rc rc = compose_group(s, g);
+
+        if (rc != RC_OK) {
+            return rc;
+        }
+        if (must ? g->size > room : g->size > left) {
+            return must ? RC_TOO_LARGE : RC_OK;
+        }
+        left -= g->size;
+        w->first--;
+    }
+    return RC_OK;
+}
+
+static enum rc put_together(struct step *s, const struct work *w,
+                            struct buf *out)
+{
+    enum rc rc = RC_OK;
+
+    /* What is new comes behind everything that was asked before. */
+    if (w->first > 0) {
+        rc = add_asked(
+            s, w, 0, w->first < w->n_groups ? w->first : w->n_groups - 1, out);
+        if (rc == RC_OK) {
+            rc = add_gone(s, w, w->first, out);
+        }
+        if (rc == RC_OK) {
+            rc = add_notes(s, w->in->room / NOTES_PART, out);
+        }
+    }
+    for (size_t i = w->first; i < w->n_groups && rc == RC_OK; i++) {
+        if (i > w->first || i == 0) {
+            rc = add_asked(s, w, i, i, out);
+        }
+        buf_puts(out, w->groups[i].text);
+    }
+    return rc == RC_OK ? add_asked(s, w, w->n_groups, w->n_groups, out) : rc;
+}
+
+enum rc trim_compose(struct step *s, const struct trim *in, struct buf *out)
+{
+    struct work w = {.in = in};
+    int64_t newest = 0;
+    struct buf start;
+    enum rc rc = find_groups(s, &w);
+
+    buf_init(&start, 8u << 20);
+    if (rc == RC_OK) {
+        rc = find_asked(s, &w);
+    }
+    if (rc == RC_OK) {
+        rc = measure(s, &w);
+    }
+    if (rc == RC_OK && w.n_groups > 0) {
+        rc = compose_group(s, &w.groups[w.n_groups - 1]);
+        newest = w.groups[w.n_groups - 1].size;
+    }
+    if (rc == RC_OK) {
+        const struct snapshot snapshot = {.purpose = in->purpose,
+                                          .offer = in->offer,
+                                          .room = in->room - w.fixed - newest,
+                                          .portion = HISTORY_PORTION};
+
+        rc = snapshot_add(s, &snapshot, &start);
+    }
+    if (rc == RC_OK) {
+        rc = choose(s, &w, in->room - w.fixed - context_size(&start));
+    }
+    buf_add(out, buf_str(&start), start.len);
+    buf_free(&start);
+    if (rc == RC_OK) {
+        rc = put_together(s, &w, out);
+    }
+    return rc == RC_OK ? buf_rc(out) : rc;
+}
