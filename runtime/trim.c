@@ -20,6 +20,8 @@
 #define QUESTION_TOKENS 512
 #define NOTES_PART      6  /* of the room, at most one in so many */
 #define SOURCES_PART    12 /* likewise */
+#define LOOK_UPS_PART   16 /* likewise */
+#define LINE_TOKENS     8
 #define TITLE_BYTES     200
 #define HISTORY_PORTION 4
 
@@ -226,32 +228,61 @@ static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
     return RC_OK;
 }
 
+/* The look-ups of the groups that go, so that none is made twice for want of
+ * memory. */
+static enum rc put_look_ups(struct step *s, const struct work *w, size_t n_gone,
+                            struct buf *list, size_t *look_ups)
+{
+    int64_t room = w->in->room / LOOK_UPS_PART;
+    enum rc rc = RC_OK;
+
+    *look_ups = 0;
+    for (size_t i = n_gone; i > 0 && rc == RC_OK; i--) {
+        struct tool_call *calls = NULL;
+        size_t n = 0;
+
+        rc = store_tool_call_of_request(
+            s->rt->store, w->groups[i - 1].reply->id, s->mem, &calls, &n);
+        for (size_t k = 0; k < n && rc == RC_OK; k++) {
+            const struct tool *t = tool_find(calls[k].name);
+            const char *args = calls[k].arguments;
+            size_t keep = utf8_clip(args, strlen(args), TITLE_BYTES);
+
+            if (t == NULL || t->run == NULL) {
+                continue;
+            }
+            ++*look_ups;
+            room -= tokens_estimate(args, keep) + LINE_TOKENS;
+            if (room >= 0) {
+                buf_printf(list, "\n%s %.*s", t->name, (int)keep, args);
+            }
+        }
+    }
+    return rc;
+}
+
 static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
                         struct buf *out)
 {
-    struct tool_call *calls = NULL;
     struct buf text;
-    size_t n = 0;
+    struct buf list;
     size_t look_ups = 0;
-    enum rc rc = RC_OK;
+    enum rc rc;
 
-    for (size_t i = 0; i < n_gone && rc == RC_OK; i++) {
-        rc = store_tool_call_of_request(s->rt->store, w->groups[i].reply->id,
-                                        s->mem, &calls, &n);
-        for (size_t k = 0; k < n && rc == RC_OK; k++) {
-            const struct tool *t = tool_find(calls[k].name);
-
-            look_ups += t != NULL && t->run != NULL ? 1 : 0;
-        }
-    }
     buf_init(&text, 2u << 20);
+    buf_init(&list, 1u << 20);
+    rc = put_look_ups(s, w, n_gone, &list, &look_ups);
     buf_printf(&text,
                "To make room, %zu earlier steps with %zu look-ups and their "
-               "results are left out here. Notes are kept; look up again what "
-               "is needed word for word.",
+               "results are left out here. Notes are kept; look up again only "
+               "what is needed word for word.",
                n_gone, look_ups);
     if (rc == RC_OK) {
         rc = put_sources(s, w->in->room / SOURCES_PART, &text);
+    }
+    if (list.len > 0) {
+        buf_puts(&text, "\nWhat was looked up, newest first:");
+        buf_add(&text, buf_str(&list), list.len);
     }
     if (rc == RC_OK) {
         rc = buf_rc(&text);
@@ -259,6 +290,7 @@ static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
     if (rc == RC_OK) {
         rc = context_add_notice(s, buf_str(&text), out);
     }
+    buf_free(&list);
     buf_free(&text);
     return rc;
 }

@@ -77,6 +77,7 @@ test('R13 R15 a research outgrows its model: the oldest steps go, what is asked 
   const gone = said.find((x) => /^\[notice\]\nTo make room, \d+ earlier steps with \d+ look-ups/.test(x));
   assert.ok(gone, said.join('\n---\n'));
   assert.match(gone, /\[1\] to \[\d+\]/);
+  assert.match(gone, /library_search \{"query":"harbour3","limit":3\}/);
   assert.equal(said.filter((x) => x.startsWith('[notice]')).length, 1);
   assert.equal(said.find((x) => x.startsWith('[notes')), '[notes of this research]\nThe first note of all.');
   // A reply keeps its question, which went with its step.
