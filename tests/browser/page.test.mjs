@@ -2,22 +2,9 @@
 // the page over a scripted model.
 
 import assert from 'node:assert/strict';
-import path from 'node:path';
-
-import { BUILD, startAside } from '../support/harness.mjs';
-import { ScriptedModel } from '../support/scripted-model.mjs';
-import { browserTest } from './browser.mjs';
+import { browserTest, stage } from './browser.mjs';
 
 const TIMEOUT_MS = 60000;
-
-async function start(t, browser, conf = {}) {
-  const model = await ScriptedModel.start({ t });
-  const aside = await startAside({
-    t, model, conf, san: false, static: path.join(BUILD, 'static'),
-  });
-  const person = await browser.newPerson();
-  return { model, aside, person, page: await browser.open(person, aside) };
-}
 
 /** Three pieces, between which the test looks at the page. */
 const PIECES = ['The **first** piece,', ' then `the second`,', ' and the third. 第三片。'];
@@ -33,7 +20,7 @@ async function inPieces(req, reply) {
 
 browserTest('R05 an answer is shown as it comes, and a reload in the midst changes nothing',
   TIMEOUT_MS, async (t, browser) => {
-    const { model, aside, person, page } = await start(t, browser);
+    const { model, aside, person, page } = await stage(t, browser);
     model.next('entry', inPieces);
     await page.say('Tell me in pieces');
     const prose = page.answer('Tell me in pieces').locator('.prose');
@@ -64,7 +51,7 @@ browserTest('R05 an answer is shown as it comes, and a reload in the midst chang
 
 browserTest('R16 a message that found no place stays in the composer',
   TIMEOUT_MS, async (t, browser) => {
-    const { model, page } = await start(t, browser, { 'short.limit': 1 });
+    const { model, page } = await stage(t, browser, { 'short.limit': 1 });
     model.next('entry', async (req, reply) => {
       reply.text('Still at it');
       await reply.hold('busy');
@@ -94,7 +81,7 @@ browserTest('R16 a message that found no place stays in the composer',
 
 browserTest('R02 a failed answer can be asked again, as a message of its own',
   TIMEOUT_MS, async (t, browser) => {
-    const { model, aside, page } = await start(t, browser);
+    const { model, aside, page } = await stage(t, browser);
     const keys = [];
     page.tab.on('request', (request) => {
       if (request.method() === 'POST' && request.url().endsWith('/messages')) {
@@ -125,7 +112,7 @@ browserTest('R02 a failed answer can be asked again, as a message of its own',
 
 browserTest('a research that ended unseen is marked until somebody looks',
   TIMEOUT_MS, async (t, browser) => {
-    const { page } = await start(t, browser);
+    const { page } = await stage(t, browser);
     await page.choose('Background');
     await page.say('Look into this');
     await page.answer('Look into this').getByText('A scripted report.').waitFor();

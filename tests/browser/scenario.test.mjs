@@ -53,7 +53,7 @@ const get = async (aside, where) => {
 
 const isEnded = (run) => !['running', 'awaiting_input'].includes(run.state);
 
-browserTest('R04 a person keeps chatting while research runs', 150000, async (t, browser) => {
+browserTest('R04 a person keeps chatting while research runs', 240000, async (t, browser) => {
   const aside = await start(t);
   const person = await browser.newPerson();
   const page = await browser.open(person, aside);

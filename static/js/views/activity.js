@@ -29,7 +29,8 @@ export function Activity({ id, open }) {
         </summary>
         ${calls.length === 0 && html`<p class="quiet">
             ${t('activity.none')}</p>`}
-        <ol class="calls" reversed>${[...calls].reverse().map(
+        <ol class="calls" reversed tabindex="0"
+            aria-label=${t('activity')}>${[...calls].reverse().map(
             ({ value: c }) => html`
             <li key=${c.id} class=${`call ${c.state}`}>
                 <span class="call-name">${t(`tool.${c.name}`) === `tool.${c.name}`
@@ -51,7 +52,8 @@ export function Sources({ id, open }) {
         </summary>
         ${sources.length === 0 && html`<p class="quiet">
             ${t('sources.none')}</p>`}
-        <ol class="sources">${sources.map((s) => html`
+        <ol class="sources" tabindex="0"
+            aria-label=${t('sources')}>${sources.map((s) => html`
             <li key=${s.id}><span class="number">${s.n}</span>
                 <span class="source-text"><span dir="auto">${s.title}</span>
                 <span class="quiet" dir="auto">${headingOf(s)}</span>

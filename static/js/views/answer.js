@@ -16,11 +16,11 @@ export function Answer({ id }) {
     if (!run) {
         return html`<p class="status quiet">${t('answer.loading')}</p>`;
     }
-    return html`<section class=${`answer ${run.kind} ${run.state}`}
-        data-run=${id} aria-label=${t('answer.label')}>
+    return html`<div class=${`answer ${run.kind} ${run.state}`}
+        data-run=${id} role="group" aria-label=${t('answer.label')}>
         ${run.kind === 'research' ? html`<${Research} run=${run} />`
             : html`<${Short} run=${run} />`}
-    </section>`;
+    </div>`;
 }
 
 /** @typedef {{ run: import('../types.js').Run }} Props */

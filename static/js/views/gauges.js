@@ -41,7 +41,7 @@ function Meter({ name, quota, format = number, note }) {
                 aria-label=${name} aria-valuemin="0" aria-valuemax=${limit}
                 aria-valuenow=${Math.min(used, limit)} aria-valuetext=${text}>
                 <span class="meter-fill"
-                    style=${{ width: `${share * 100}%` }}></span></span></dd>
-        ${note && html`<span class="sr">${note}</span>`}
+                    style=${{ width: `${share * 100}%` }}></span></span>
+            ${note && html`<span class="sr">${note}</span>`}</dd>
     </div>`;
 }
