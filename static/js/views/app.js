@@ -7,6 +7,7 @@ import * as ui from '../ui.js';
 import { Composer } from './composer.js';
 import { ConversationList } from './list.js';
 import { Passage } from './passage.js';
+import { loadMarkdown } from './prose.js';
 import { Thread } from './thread.js';
 import { Notices, TopBar } from './topbar.js';
 
@@ -37,12 +38,15 @@ export function App() {
         </div>`;
 }
 
-/** The panel's code comes after the first picture. */
+/** Code that the first picture does not need comes after it. */
 const loadPanel = () => import('./panel.js');
 
 export function preload() {
     const idle = globalThis.requestIdleCallback ?? setTimeout;
-    idle(() => loadPanel().catch(() => {}));
+    idle(() => {
+        loadMarkdown();
+        loadPanel().catch(() => {});
+    });
 }
 
 function LatePanel() {

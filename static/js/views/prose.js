@@ -1,16 +1,34 @@
 /**
  * prose.js - a text of a model, as it grows.
  *
- * @typedef {{ token: import('marked').Token, alone: boolean, label: string
- *     }} BlockProps
+ * @typedef {{ token: import('marked').Token, alone: boolean, label: string,
+ *     draw: typeof import('../markdown.js').drawBlock }} BlockProps
  */
+import { signal } from '@preact/signals';
 import { Component } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { t } from '../i18n.js';
 import { html } from '../html.js';
-import { blocks, drawBlock } from '../markdown.js';
 import { hidePassage, showPassage } from './passage.js';
+
+/** What draws Markdown: it comes after the first picture.
+ *  @type {import('@preact/signals').Signal<
+ *     typeof import('../markdown.js') | null>} */
+const drawing = signal(null);
+let isComing = false;
+
+/** Until it is there, and if it cannot be had, texts are shown as they are. */
+export async function loadMarkdown() {
+    if (!isComing) {
+        isComing = true;
+        try {
+            drawing.value = await import('../markdown.js');
+        } catch {
+            isComing = false;
+        }
+    }
+}
 
 /**
  * The value as of the last frame: however often it changes, what hangs on it
@@ -41,7 +59,13 @@ function useFrame(value) {
  *     sources the citations name
  */
 export function Prose({ text, run, live }) {
-    const { tokens, alone } = blocks(useFrame(text));
+    const shown = useFrame(text);
+    const draw = drawing.value;
+    useEffect(() => { loadMarkdown(); }, []);
+    if (!draw) {
+        return html`<p class="prose plain" dir="auto">${shown}</p>`;
+    }
+    const { tokens, alone } = draw.blocks(shown);
     /** @param {Event} event */
     const over = (event) => {
         const cite = /** @type {Element} */ (event.target).closest('.cite');
@@ -56,7 +80,8 @@ export function Prose({ text, run, live }) {
                 e.key === 'Enter' && over(e)}
             onMouseOut=${hidePassage} onFocusOut=${hidePassage}>
             ${tokens.map((token, i) => html`<${Block} key=${i} token=${token}
-                alone=${alone} label=${t('source')} />`)}
+                alone=${alone} label=${t('source')}
+                draw=${draw.drawBlock} />`)}
         </div>`;
 }
 
@@ -70,6 +95,6 @@ class Block extends Component {
     }
 
     render() {
-        return drawBlock(this.props.token, this.props.label);
+        return this.props.draw(this.props.token, this.props.label);
     }
 }
