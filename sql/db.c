@@ -645,8 +645,7 @@ static void keep(struct dbq *q, enum rc rc)
 static void keep_code(struct dbq *q, int code)
 {
     if (code != SQLITE_OK) {
-        keep(q, failure(q->db, code, STMT[q->id].name,
-                        STMT[q->id].database != STMT_DB_MAIN));
+        keep(q, failure(q->db, code, STMT[q->id].name, STMT[q->id].library));
     }
 }
 

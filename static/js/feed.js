@@ -1,39 +1,29 @@
 /**
- * feed.js - the long poll: one held request at a time.
+ * feed.js - the long poll: one request at a time, and the replies to those of
+ * other tabs.
  *
- * The cursor starts at a read's `as_of` and moves only by `next`. Every poll,
- * whatever becomes of it, ends in settle(), and settle() alone schedules the
- * next one. What is done with a reply is the caller's business.
+ * The cursor starts at a read's `as_of` and moves only by `next`. A feed that
+ * holds polls without end; one that listens lives on what others hand to it,
+ * and asks, without hold, only for what it lacks. Every poll, whatever becomes
+ * of it, ends in settle(), and settle() alone schedules the next one. What is
+ * done with a reply is the caller's business.
  *
+ * @import { Pace } from './pace.js'
  * @import { Changes } from './types.js'
  */
-
-/** Seconds that the server may hold a poll. */
-const HOLD = 50;
-
-const BACKOFF_MS = 500;
-const BACKOFF_MAX_MS = 30_000;
+import { LISTENING, backoff } from './pace.js';
 
 /** An empty reply that comes sooner than this was not held. */
 const HELD_MS = 1000;
 
 /**
- * How long to wait after the n-th failure in a row: doubled each time, spread
- * over half of it so that many pages do not come back together.
- * @param {number} failures @param {number} random  0 to 1
- */
-export function backoff(failures, random) {
-    const full = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (failures - 1));
-    return full / 2 + (full / 2) * random;
-}
-
-/**
  * @typedef {object} Options
  * @property {(after: number, wait: number, signal: AbortSignal) =>
  *     Promise<Changes>} poll
- * @property {(reply: Changes) => boolean} onReply  false: all must be read
- *     again, and the feed stops until it is started anew
+ * @property {(reply: Changes) => boolean} onReply  only what is new here;
+ *     false: all must be read again, and the feed stops until started anew
  * @property {(error: any) => void} onLink  null after a good poll
+ * @property {(after: number, reply: Changes) => void} [onPolled]  as it came
  * @property {(run: () => void, ms: number) => any} [setTimer]
  * @property {(timer: any) => void} [clearTimer]
  * @property {() => number} [random]
@@ -47,7 +37,15 @@ export function createFeed(options) {
     const random = options.random ?? Math.random;
     const now = options.now ?? Date.now;
 
+    /** @type {Pace | null} null: asks nothing for now */
+    let pace = null;
     let cursor = 0;
+    /** Id of the feed that the cursor counts in. */
+    let id = '';
+    /** Whether there may be news that nobody will hand on any more. */
+    let unsure = true;
+    /** Others stood here when they asked for what they handed on. */
+    let heard = 0;
     let failures = 0;
     /** Counts polls: an answer to an earlier one is not listened to. */
     let turn = 0;
@@ -62,62 +60,157 @@ export function createFeed(options) {
         timer = null;
         turn += 1;
         const mine = turn;
+        const after = cursor;
         const began = now();
         // After a failure ask without hold, so that the page soon knows.
-        const wait = failures > 0 ? 0 : HOLD;
+        const wait = failures > 0 ? 0 : pace?.hold ?? 0;
         abort = new AbortController();
-        options.poll(cursor, wait, abort.signal).then(
-            (reply) => settle(mine, reply, null, wait > 0
-                && now() - began < HELD_MS),
-            (error) => settle(mine, null, error, false));
+        options.poll(after, wait, abort.signal).then(
+            (reply) => settle(mine, after, reply, null,
+                now() - began < HELD_MS && (wait > 0 || pace === LISTENING)),
+            (error) => settle(mine, after, null, error, false));
+    }
+
+    /** @param {number} ms */
+    function beginAfter(ms) {
+        // Timers of a page that nobody sees come late.
+        if (ms === 0) {
+            begin();
+        } else {
+            timer = setTimer(begin, ms);
+        }
     }
 
     /**
-     * @param {number} mine @param {Changes | null} reply @param {any} error
+     * @param {number} mine @param {number} after
+     * @param {Changes | null} reply @param {any} error
      * @param {boolean} early
      */
-    function settle(mine, reply, error, early) {
+    function settle(mine, after, reply, error, early) {
         if (mine !== turn || !running) {
             return;
         }
         abort = null;
-        let delay = 0;
+        const given = woken;
+        woken = false;
         if (reply) {
             failures = 0;
-            if (!options.onReply(reply)) {
-                stop();
+            options.onPolled?.(after, reply);
+            if (!accept(reply)) {
                 return;
             }
-            cursor = reply.next;
             options.onLink(null);
-            delay = early && reply.changes.length === 0 ? HELD_MS : 0;
-        } else if (!woken) {
+            const isEmpty = reply.changes.length === 0;
+            unsure = unsure && !isEmpty;
+            if (pace !== LISTENING || lacks()) {
+                beginAfter(Math.max(pace?.pause ?? 0,
+                    early && isEmpty ? HELD_MS : 0));
+            }
+        } else if (given) {
+            begin();
+        } else {
             failures += 1;
-            delay = Math.max(backoff(failures, random()),
-                error?.retryAfterMs ?? 0);
             options.onLink(error);
+            beginAfter(Math.max(backoff(failures, random()),
+                error?.retryAfterMs ?? 0));
         }
-        woken = false;
-        timer = setTimer(begin, delay);
     }
 
-    /** @param {number} after  `as_of` of the read the page stands on */
-    function start(after) {
+    const lacks = () => unsure || cursor < heard;
+
+    /** Not of the feed that is followed here, or not joined to anything.
+     *  @param {Changes} reply */
+    const isOdd = (reply) => reply.reset || reply.feed !== id;
+
+    /** Take what is new in a reply. False if that ended this feed.
+     *  @param {Changes} reply */
+    function accept(reply) {
+        const odd = isOdd(reply);
+        if (odd || reply.next >= cursor) {
+            const changes = odd ? reply.changes
+                : reply.changes.filter((c) => c.seq > cursor);
+            if (!options.onReply({ ...reply, changes })) {
+                stop();
+                return false;
+            }
+            cursor = reply.next;
+        }
+        return true;
+    }
+
+    /**
+     * A reply to somebody else's poll. One that does not join what is known
+     * here, or is odd, only tells that it is time to ask.
+     * @param {number} after @param {Changes} reply
+     */
+    function take(after, reply) {
+        if (!running) {
+            return;
+        }
+        if (isOdd(reply)) {
+            unsure = true;
+            ask();
+        } else if (after > cursor) {
+            heard = Math.max(heard, after);
+            ask();
+        } else if (accept(reply)) {
+            unsure = false;
+            failures = 0;
+            options.onLink(null);
+        }
+    }
+
+    /** Unless that is under way. */
+    function ask() {
+        if (pace === LISTENING && !abort && timer === null) {
+            begin();
+        }
+    }
+
+    /** @param {number} after  `as_of` of the read the page stands on
+     *  @param {string} feed */
+    function start(after, feed) {
         stop();
         cursor = after;
+        id = feed;
+        heard = 0;
         failures = 0;
         running = true;
-        begin();
+        goOn();
+    }
+
+    /** Whatever is under way is given up. */
+    function halt() {
+        turn += 1;
+        abort?.abort();
+        abort = null;
+        woken = false;
+        if (timer !== null) {
+            clearTimer(timer);
+            timer = null;
+        }
+    }
+
+    /** Ask now, for nobody knows what was missed. */
+    function goOn() {
+        unsure = true;
+        if (running && pace) {
+            begin();
+        }
     }
 
     function stop() {
         running = false;
-        turn += 1;
-        abort?.abort();
-        abort = null;
-        if (timer !== null) {
-            clearTimer(timer);
-            timer = null;
+        halt();
+    }
+
+    /** From now on ask so; null: not at all.
+     *  @param {Pace | null} next */
+    function setPace(next) {
+        if (next !== pace) {
+            pace = next;
+            halt();
+            goOn();
         }
     }
 
@@ -127,17 +220,21 @@ export function createFeed(options) {
      * @param {boolean} anew
      */
     function wake(anew) {
-        if (!running) {
+        if (!running || !pace) {
             return;
         }
         if (timer !== null) {
             clearTimer(timer);
             begin();
-        } else if (anew && abort) {
+        } else if (!abort) {
+            goOn();
+        } else if (anew) {
             woken = true;
             abort.abort();
         }
     }
 
-    return { start, stop, wake };
+    return { start, stop, setPace, take, wake };
 }
+
+/** @typedef {ReturnType<typeof createFeed>} Feed */

@@ -6,7 +6,7 @@
  */
 
 /** Several Asides may live on one host, below different prefixes. */
-const SPACE = `aside:${new URL('../', import.meta.url).pathname}:`;
+export const SPACE = `aside:${new URL('../', import.meta.url).pathname}:`;
 
 /**
  * @template T

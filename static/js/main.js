@@ -10,6 +10,7 @@ import { Store } from './store.js';
 import { Sync } from './sync.js';
 import * as ui from './ui.js';
 import { App, preload } from './views/app.js';
+import { loadMarkdown } from './views/prose.js';
 import { receiptWords, stateWords, titleOf } from './words.js';
 
 const store = new Store();
@@ -46,9 +47,32 @@ async function follow() {
     }
 }
 
+/** What the browser tells of the page and the network. */
+function listen() {
+    const see = () => {
+        ui.visible.value = document.visibilityState === 'visible';
+    };
+    see();
+    document.addEventListener('visibilitychange', () => {
+        see();
+        sync.look(ui.visible.peek());
+    });
+    addEventListener('offline', () => sync.lost());
+    addEventListener('online', () => sync.wake());
+    // A page that is put to sleep must not keep others from going on.
+    document.addEventListener('freeze', () => sync.tabs.leave());
+    document.addEventListener('resume', () => sync.tabs.join());
+    addEventListener('pagehide', () => sync.tabs.leave());
+    addEventListener('pageshow', () => sync.tabs.join());
+    sync.tabs.join();
+}
+
 async function start() {
     await loadLanguage();
-    const { conv } = ui.readHash();
+    const { conv, run } = ui.readHash();
+    if (conv || run) {
+        loadMarkdown();
+    }
     ui.current.value = conv;
     sync.current = conv;
     render(h(AppContext.Provider, { value: { store, sync, actions } },
@@ -56,21 +80,13 @@ async function start() {
         document.getElementById('page')));
     ui.runClock(() => store.active.value.length > 0
         || store.health.value?.runtime === 'absent', () => sync.tick());
+    listen();
     await sync.restart();
     await follow();
     ui.followHash();
     actions.resume();
     preload();
     addEventListener('hashchange', follow);
-    addEventListener('online', () => sync.wake(true));
-    const onVisible = () => {
-        ui.visible.value = document.visibilityState === 'visible';
-        if (ui.visible.value) {
-            sync.wake(false);
-        }
-    };
-    document.addEventListener('visibilitychange', onVisible);
-    onVisible();
     effect(() => {
         const open = store.conversation(ui.current.value);
         if (open && ui.visible.value) {

@@ -10,8 +10,11 @@ import { batch, signal } from '@preact/signals';
 import * as api from './api.js';
 import { applyChanges, applyConversation, applyOverview, applyRunRead,
 } from './apply.js';
-import { backoff, createFeed } from './feed.js';
+import { createFeed } from './feed.js';
+import { SPACE } from './keep.js';
+import { backoff } from './pace.js';
 import { isBehind } from './rules.js';
+import { createTabs } from './tabs.js';
 
 /** Waits between reads of a Run whose answer is not readable yet. */
 const REREAD_MS = [250, 1000, 3000, 8000];
@@ -32,6 +35,8 @@ export class Sync {
     /** @type {any} */
     #timer = null;
     #turn = 0;
+    /** Whether all is yet to be read. */
+    #lacksAll = true;
     /** @type {Map<string, Promise<void>>} */
     #reading = new Map();
     #healthAt = 0;
@@ -47,6 +52,16 @@ export class Sync {
             poll: api.changes,
             onReply: (reply) => this.#onReply(reply),
             onLink: (error) => this.#onLink(error),
+            onPolled: (after, reply) => this.tabs.handOn(after, reply),
+        });
+        this.tabs = createTabs({
+            name: SPACE,
+            locks: navigator.locks,
+            openChannel: typeof BroadcastChannel === 'function'
+                ? (name) => new BroadcastChannel(name) : null,
+            feed: this.feed,
+            onLink: (error) => this.#showLink(error),
+            isSeen: () => document.visibilityState === 'visible',
         });
     }
 
@@ -54,6 +69,7 @@ export class Sync {
     async restart() {
         this.#turn += 1;
         const mine = this.#turn;
+        this.#lacksAll = true;
         clearTimeout(this.#timer);
         this.feed.stop();
         try {
@@ -72,7 +88,7 @@ export class Sync {
                 }
             });
             this.feed.start(same ? Math.min(all.as_of, open.as_of)
-                : all.as_of);
+                : all.as_of, all.feed);
             this.missing.value = open ? '' : id;
             if (this.current && (this.current !== id || (open && !same))) {
                 this.readConversation(this.current).catch(() => {
@@ -80,6 +96,7 @@ export class Sync {
                 });
             }
             this.#failures = 0;
+            this.#lacksAll = false;
             this.#onLink(null);
         } catch (error) {
             if (mine === this.#turn) {
@@ -116,8 +133,16 @@ export class Sync {
         return true;
     }
 
-    /** @param {any} error */
+    /** @param {any} error  what this tab met itself; null: nothing */
     #onLink(error) {
+        if (error) {
+            this.tabs.fail(error);
+        }
+        this.#showLink(error);
+    }
+
+    /** @param {any} error */
+    #showLink(error) {
         const state = error ? 'reconnecting' : 'live';
         const was = this.link.peek();
         if (was.state !== state || error) {
@@ -218,14 +243,25 @@ export class Sync {
         }
     }
 
-    /** The network or the page is back. @param {boolean} anew */
-    wake(anew) {
-        if (this.link.peek().state === 'live') {
-            this.feed.wake(anew);
-        } else if (this.store.feed) {
-            this.feed.wake(true);
+    /** There is no network at all; no need to wait for a failure. */
+    lost() {
+        this.#showLink({ status: 0, code: 'no_connection', detail: '' });
+    }
+
+    /** The network is back. */
+    wake() {
+        if (this.#lacksAll) {
+            this.restart();
         } else {
+            this.tabs.wake(true);
+        }
+    }
+
+    /** The page came into view, or went out of it. @param {boolean} seen */
+    look(seen) {
+        if (seen && this.#lacksAll) {
             this.restart();
         }
+        this.tabs.look();
     }
 }

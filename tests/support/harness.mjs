@@ -150,7 +150,7 @@ class Aside {
     this.base = `${this.prefix}/api/v1`;
     this.parts = new Map(); // name -> the Program that is or was running
     this.past = []; // Programs that were replaced by a restart
-    this.commands = new Map(); // name -> (variables, words before) => Program
+    this.commands = new Map(); // name -> () => Program
   }
 
   async prepare() {
@@ -183,8 +183,7 @@ class Aside {
     const san = options.san ?? true;
     const place = (name) => options.programs?.[name] ?? bin(name, san);
     const add = (name, command, more = {}) => this.commands.set(
-      name, (others = {}, before = []) => new Program(
-        name, [...before, ...command], { env: { ...env, ...others }, ...more }));
+      name, () => new Program(name, command, { env, ...more }));
     for (let n = 1; n <= (options.responders ?? 2); n++) {
       const socket = path.join(this.dir, `responder-${n}.sock`);
       add(`responder-${n}`, options.spawnFcgi
@@ -217,13 +216,12 @@ class Aside {
     await this.ready();
   }
 
-  /** Start a part, with further variables, by a command that stands before it. */
-  launch(name, variables, before) {
+  launch(name) {
     const old = this.parts.get(name);
     if (old) {
       this.past.push(old);
     }
-    this.parts.set(name, this.commands.get(name)(variables, before));
+    this.parts.set(name, this.commands.get(name)());
   }
 
   part(name) {

@@ -39,13 +39,11 @@ enum stmt_id {
     STMT__MAX
 };
 
-enum stmt_db { STMT_DB_MAIN };
-
 struct stmt {
     const char *name;
     bool write;
     bool scan;
-    enum stmt_db database;
+    bool library;
     int params;
     int cols;
     const char *text;
