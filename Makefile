@@ -48,8 +48,8 @@ all: programs page
 programs: $(PROGRAMS)
 
 # --- generated: SQL as C ------------------------------------------------------
-QUERIES := $(sort $(wildcard sql/query/*.sql sql/query/library/*.sql))
-SCHEMAS := $(sort $(wildcard sql/schema/*.sql sql/schema/library/*.sql))
+QUERIES := $(sort $(wildcard sql/query/*.sql sql/query/*/*.sql))
+SCHEMAS := $(sort $(wildcard sql/schema/*.sql sql/schema/*/*.sql))
 
 $(GEN)/stmt.h $(GEN)/stmt.c $(GEN)/schema.h $(GEN)/schema.c &: sql/embed.awk $(QUERIES) $(SCHEMAS)
 	@mkdir -p $(GEN)

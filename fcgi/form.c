@@ -149,6 +149,21 @@ bool form_flag_or_reply(const struct ask *ask, const char *name, bool *out)
     return true;
 }
 
+bool form_query_text_or_reply(const struct ask *ask, const char *name,
+                              size_t max_bytes, const char **out)
+{
+    const char *text = req_query(ask->req, name);
+
+    if (text == NULL || text[strspn(text, " ")] == '\0') {
+        return invalid(ask, name, "is missing");
+    }
+    if (strlen(text) > max_bytes) {
+        return invalid(ask, name, "is too long");
+    }
+    *out = text;
+    return true;
+}
+
 bool form_query_i64_or_reply(const struct ask *ask, const char *name,
                              int64_t min, int64_t max, int64_t fallback,
                              int64_t *out)

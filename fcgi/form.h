@@ -38,8 +38,10 @@ bool form_word_or_reply(const struct ask *, const char *name,
 /* true or false; false if it is left out. */
 bool form_flag_or_reply(const struct ask *, const char *name, bool *out);
 
-/* Query parameters: a number of a range, an id of a kind (0 if it is left
- * out), a word (-1 if it is left out). */
+/* Query parameters: a text that must be there, a number of a range, an id of a
+ * kind (0 if it is left out), a word (-1 if it is left out). */
+bool form_query_text_or_reply(const struct ask *, const char *name,
+                              size_t max_bytes, const char **out);
 bool form_query_i64_or_reply(const struct ask *, const char *name, int64_t min,
                              int64_t max, int64_t fallback, int64_t *out);
 bool form_query_id_or_reply(const struct ask *, const char *name, enum id_kind,

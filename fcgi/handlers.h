@@ -23,6 +23,8 @@ enum serve_then h_run_continue(struct ask *);
 enum serve_then h_handoff_adjust(struct ask *);
 enum serve_then h_handoff_reply(struct ask *);
 
+enum serve_then h_search(struct ask *);
+
 enum serve_then h_report_get(struct ask *);
 enum serve_then h_request_input(struct ask *);
 

@@ -5,6 +5,9 @@
 
 #include "sql/base/log.h"
 
+/* A Run with its message. */
+#define USUAL_BYTES 1800
+
 #define COMMON_HEADERS                                                         \
     "Cache-Control: no-store\r\n"                                              \
     "X-Content-Type-Options: nosniff\r\n"
@@ -103,6 +106,7 @@ enum reply_code reply_code_of(enum rc rc)
 void reply_open(struct reply *reply)
 {
     buf_init(&reply->buf, REPLY_LIMIT_BYTES);
+    buf_reserve(&reply->buf, USUAL_BYTES);
     json_begin(&reply->json, &reply->buf);
     json_open_object(&reply->json);
 }

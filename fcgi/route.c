@@ -28,6 +28,7 @@ static const struct route ROUTE[] = {
     {REQ_POST, V1 "/runs/{run}/continue", ROUTE_WRITE, h_run_continue},
     {REQ_GET, V1 "/runs/{run}/report", ROUTE_READ, h_report_get},
     {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
+    {REQ_GET, V1 "/search", ROUTE_READ, h_search},
     {REQ_GET, V1 "/changes", ROUTE_READ, h_changes_get},
 };
 

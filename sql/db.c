@@ -645,7 +645,8 @@ static void keep(struct dbq *q, enum rc rc)
 static void keep_code(struct dbq *q, int code)
 {
     if (code != SQLITE_OK) {
-        keep(q, failure(q->db, code, STMT[q->id].name, STMT[q->id].library));
+        keep(q, failure(q->db, code, STMT[q->id].name,
+                        STMT[q->id].database != STMT_DB_MAIN));
     }
 }
 

@@ -14,7 +14,7 @@
 # table or sort), params=N, cols=N. They become DIR/stmt.h and DIR/stmt.c.
 # Schema files (.../schema/NNNN_name.sql) are taken whole, numbered from 0001
 # without a gap, and become DIR/schema.h and DIR/schema.c. What lies in a
-# folder library/ belongs to the library's database.
+# folder library/ or search/ belongs to the database of that name.
 #
 # Whatever is out of form stops the build, with file and line. Plain POSIX awk:
 # Debian's is mawk.
@@ -59,6 +59,13 @@ function number_of(word) {
     return word
 }
 
+# The database that a file of sql/query or sql/schema is for.
+function database_of(file) {
+    if (match(file, /\/(library|search)\/[^\/]*$/))
+        return file ~ /\/library\/[^\/]*$/ ? "LIBRARY" : "SEARCH"
+    return "MAIN"
+}
+
 function read_header(    n, i, word, w) {
     close_open()
     n = split($0, w, /[ \t]+/)
@@ -74,7 +81,7 @@ function read_header(    n, i, word, w) {
     name[++count] = open
     mode[count] = params[count] = cols[count] = ""
     scan[count] = "false"
-    library[count] = FILENAME ~ /(^|\/)query\/library\// ? "true" : "false"
+    database[count] = database_of(FILENAME)
     for (i = 4; i <= n; i++) {
         word = w[i]
         if (word == "")
@@ -116,7 +123,7 @@ function start_schema(    base, set, number) {
     sub(/^.*\//, "", base)
     if (base !~ /^[0-9][0-9][0-9][0-9]_[a-z0-9_]+\.sql$/)
         die("a schema file is named NNNN_name.sql")
-    set = FILENAME ~ /(^|\/)schema\/library\// ? "LIBRARY" : "MAIN"
+    set = database_of(FILENAME)
     number = sprintf("%04d", ++migrations[set])
     if (substr(base, 1, 4) != number)
         die("expected migration " number " here")
@@ -155,17 +162,19 @@ BEGIN {
     }
     count = 0
     open = ""
-    migrations["MAIN"] = migrations["LIBRARY"] = 0
+    split("MAIN LIBRARY SEARCH", databases, " ")
+    for (d = 1; d in databases; d++)
+        migrations[databases[d]] = 0
 }
 
 FNR == 1 {
     close_open()
     close_schema()
     seen[FILENAME] = 1
-    if (FILENAME ~ /(^|\/)schema\/(library\/)?[^\/]*$/) {
+    if (FILENAME ~ /(^|\/)schema\/((library|search)\/)?[^\/]*$/) {
         kind = "schema"
         start_schema()
-    } else if (FILENAME ~ /(^|\/)query\/(library\/)?[^\/]*$/) {
+    } else if (FILENAME ~ /(^|\/)query\/((library|search)\/)?[^\/]*$/) {
         kind = "query"
     } else {
         die("neither a query nor a schema file")
@@ -184,11 +193,15 @@ function put_stmt_h(f,    i) {
     for (i = 1; i <= count; i++)
         print "    STMT_" name[i] "," > f
     print "    STMT__MAX\n};\n" > f
+    print "enum stmt_db {" > f
+    for (i = 1; i in databases; i++)
+        print "    STMT_DB_" databases[i] "," > f
+    print "    STMT_DB__MAX\n};\n" > f
     print "struct stmt {" > f
     print "    const char *name;" > f
-    print "    bool write;   /* changes rows */" > f
-    print "    bool scan;    /* may walk a whole table or sort */" > f
-    print "    bool library; /* runs on the library's database */" > f
+    print "    enum stmt_db database; /* that it runs on */" > f
+    print "    bool write; /* changes rows */" > f
+    print "    bool scan;  /* may walk a whole table or sort */" > f
     print "    int params;" > f
     print "    int cols;" > f
     print "    const char *text;\n};\n" > f
@@ -206,10 +219,10 @@ function put_stmt_c(f,    i) {
     for (i = 1; i <= count; i++) {
         print "    [STMT_" name[i] "] = {" > f
         print "        .name = \"" name[i] "\"," > f
+        print "        .database = STMT_DB_" database[i] "," > f
         print "        .write = " \
               (mode[i] == "write" ? "true" : "false") "," > f
         print "        .scan = " scan[i] "," > f
-        print "        .library = " library[i] "," > f
         print "        .params = " params[i] + 0 "," > f
         print "        .cols = " cols[i] + 0 "," > f
         print "        .text =" text[i] "," > f
@@ -219,19 +232,19 @@ function put_stmt_c(f,    i) {
     close(f)
 }
 
-function put_schema_h(f) {
+function put_schema_h(f,    i) {
     f = out "/schema.h"
     print "/* Made by sql/embed.awk from sql/schema. */" > f
     print "#ifndef ASIDE_GEN_SCHEMA_H\n#define ASIDE_GEN_SCHEMA_H\n" > f
     print "#include <stddef.h>\n\n#include \"sql/db.h\"\n" > f
-    print "#define SCHEMA_MAIN_COUNT    ((size_t)" migrations["MAIN"] ")" > f
-    print "#define SCHEMA_LIBRARY_COUNT ((size_t)" \
-          migrations["LIBRARY"] ")\n" > f
-    print "/* One empty entry follows the last. */" > f
-    print "extern const struct db_migration" > f
-    print "    SCHEMA_MAIN[SCHEMA_MAIN_COUNT + 1];" > f
-    print "extern const struct db_migration" > f
-    print "    SCHEMA_LIBRARY[SCHEMA_LIBRARY_COUNT + 1];\n\n#endif" > f
+    for (i = 1; i in databases; i++)
+        print "#define SCHEMA_" databases[i] "_COUNT ((size_t)" \
+              migrations[databases[i]] ")" > f
+    print "\n/* One empty entry follows the last. */" > f
+    for (i = 1; i in databases; i++)
+        print "extern const struct db_migration SCHEMA_" databases[i] \
+              "[SCHEMA_" databases[i] "_COUNT + 1];" > f
+    print "\n#endif" > f
     close(f)
 }
 
@@ -244,14 +257,13 @@ function put_migrations(f, set,    i) {
     print "    {.name = NULL, .sql = NULL},\n};" > f
 }
 
-function put_schema_c(f) {
+function put_schema_c(f,    i) {
     f = out "/schema.c"
     print "/* Made by sql/embed.awk from sql/schema. */" > f
     print "#include \"gen/schema.h\"\n" > f
     print "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n" > f
-    put_migrations(f, "MAIN")
-    print "" > f
-    put_migrations(f, "LIBRARY")
+    for (i = 1; i in databases; i++)
+        put_migrations(f, databases[i])
     close(f)
 }
 

@@ -23,16 +23,25 @@ static int64_t limit_of(const struct conf *conf, enum slot_class class)
     return class == SLOT_SHORT ? conf->short_limit : conf->background_limit;
 }
 
-static enum rc insert_run(struct store *st, struct run *r, int64_t now_ms,
-                          const struct conf_budget *b)
+/* What a Run is before anything happened to it, as a read would find it. */
+static void begin_run(struct run *r, const struct conf_budget *b,
+                      int64_t now_ms)
 {
-    struct dbq *q;
-    enum rc rc = store_as_of(st, &r->accepted_seq);
+    r->state = RUN_RUNNING;
+    r->progress = "";
+    r->created_ms = now_ms;
+    r->requests.limit = b->requests;
+    r->tool_calls.limit = b->tool_calls;
+    r->tokens.limit = b->tokens;
+    r->seconds_limit = b->seconds;
+    r->answer_body = "";
+}
 
-    if (rc != RC_OK) {
-        return rc;
-    }
-    q = db_use(st->db, STMT_RUN_INSERT);
+static enum rc insert_run(struct store *st, struct run *r)
+{
+    struct dbq *q = db_use(st->db, STMT_RUN_INSERT);
+    enum rc rc;
+
     db_bind_i64(q, ":account", r->account_id);
     db_bind_i64(q, ":conversation", r->conversation_id);
     db_bind_i64_or_null(q, ":message", r->message_id);
@@ -43,12 +52,12 @@ static enum rc insert_run(struct store *st, struct run *r, int64_t now_ms,
                     (int)r->missing_info);
     store_bind_word(q, ":phase", LIST_RUN_PHASE, (int)r->phase);
     db_bind_text(q, ":title", r->title);
-    db_bind_i64(q, ":now_ms", now_ms);
+    db_bind_i64(q, ":now_ms", r->created_ms);
     db_bind_i64(q, ":accepted_seq", r->accepted_seq);
-    db_bind_i64(q, ":requests_limit", b->requests);
-    db_bind_i64(q, ":tool_calls_limit", b->tool_calls);
-    db_bind_i64(q, ":seconds_limit", b->seconds);
-    db_bind_i64(q, ":tokens_limit", b->tokens);
+    db_bind_i64(q, ":requests_limit", r->requests.limit);
+    db_bind_i64(q, ":tool_calls_limit", r->tool_calls.limit);
+    db_bind_i64(q, ":seconds_limit", r->seconds_limit);
+    db_bind_i64(q, ":tokens_limit", r->tokens.limit);
     rc = db_run(q);
     if (rc == RC_OK) {
         r->id = db_last_id(st->db);
@@ -64,17 +73,12 @@ static enum rc start_run(struct store *st, struct run *r, int64_t n,
         r->kind == RUN_RESEARCH ? SLOT_BACKGROUND : SLOT_SHORT;
     enum rc rc;
 
-    rc = insert_run(st, r, now_ms, budget_of(conf, r->kind, r->depth));
+    begin_run(r, budget_of(conf, r->kind, r->depth), now_ms);
+    rc = insert_run(st, r);
     if (rc == RC_OK) {
         rc = store_slot_take(st, r->account_id, class, n, r->id);
     }
-    if (rc == RC_OK) {
-        rc = store_change_of_run(st, r, CHANGE_RUN_CREATED, 0);
-    }
-    if (rc == RC_OK) {
-        rc = store_change_conversation(st, r->account_id, r->conversation_id);
-    }
-    return rc;
+    return rc == RC_OK ? store_change_run_created(st, r) : rc;
 }
 
 static enum rc find_slot(struct store *st, struct store_call *call,
@@ -94,45 +98,62 @@ static enum rc find_slot(struct store *st, struct store_call *call,
 
 /* --- messages ---------------------------------------------------------- */
 
+/* What a new call answers is not read back: these are the values of its rows.
+ * in->body and the arena's texts live as long as the call. */
 static enum rc accept_message(struct store *st, struct store_call *call,
                               int64_t account_id, const struct message_new *in,
-                              struct key_refs *refs)
+                              struct message *m, struct run *r)
 {
-    struct run r = {.account_id = account_id,
-                    .conversation_id = in->conversation_id,
-                    .kind = in->background ? RUN_RESEARCH : RUN_SHORT,
-                    .depth = in->depth,
-                    .missing_info = in->missing_info,
-                    .phase = in->background ? PHASE_RESEARCHING : PHASE_ENTRY};
     char title[96];
     int64_t n = 0;
     enum rc rc;
 
+    *m = (struct message){.conversation_id = in->conversation_id,
+                          .body = in->body,
+                          .created_ms = call->now_ms};
+    *r =
+        (struct run){.account_id = account_id,
+                     .conversation_id = in->conversation_id,
+                     .kind = in->background ? RUN_RESEARCH : RUN_SHORT,
+                     .depth = in->depth,
+                     .missing_info = in->missing_info,
+                     .phase = in->background ? PHASE_RESEARCHING : PHASE_ENTRY};
     rc = store_conversation_owned(st, account_id, in->conversation_id);
-    if (rc == RC_OK && in->background) {
-        rc = store_requirements_fit(st, call->conf,
-                                    &(struct requirements){.added = in->body});
-    }
     if (rc == RC_OK) {
         rc = find_slot(st, call, account_id,
                        in->background ? SLOT_BACKGROUND : SLOT_SHORT, &n);
     }
     if (rc == RC_OK) {
         rc = store_message_add(st, account_id, in->conversation_id, in->body,
-                               call->now_ms, &r.message_id);
+                               call->now_ms, &m->id);
     }
-    if (rc == RC_OK) {
-        store_title_of(in->body, title, sizeof(title));
-        r.title = title;
-        rc = start_run(st, &r, n, call->conf, call->now_ms);
+    if (rc != RC_OK) {
+        return rc;
     }
-    refs->conversation_id = in->conversation_id;
-    refs->message_id = r.message_id;
-    refs->run_id = r.id;
+    r->accepted_seq = store_change_last(st);
+    r->message_id = m->id;
+    store_title_of(in->body, title, sizeof(title));
+    r->title = arena_strdup(call->arena, title);
+    if (r->title == NULL) {
+        return RC_NOMEM;
+    }
+    rc = start_run(st, r, n, call->conf, call->now_ms);
+    m->run_id = r->id;
+    call->as_of = store_change_last(st);
     return rc;
 }
 
-/* What both a new and a replayed call answer: the things as they are now. */
+static enum rc bind_message(struct store *st, const struct store_call *call,
+                            int64_t account_id, const struct run *r)
+{
+    const struct key_refs refs = {.conversation_id = r->conversation_id,
+                                  .message_id = r->message_id,
+                                  .run_id = r->id};
+
+    return store_key_bind(st, call, account_id, &refs);
+}
+
+/* What a replayed call answers: the things as they are now. */
 static enum rc read_results(struct store *st, struct store_call *call,
                             int64_t account_id, const struct key_refs *refs,
                             struct message *m, struct run *r)
@@ -161,13 +182,13 @@ enum rc store_message_send(struct store *st, struct store_call *call,
     if (rc == RC_OK) {
         rc = store_key_find(st, call, account, &refs);
     }
-    if (rc == RC_OK && !call->replayed) {
-        rc = accept_message(st, call, account, in, &refs);
-        if (rc == RC_OK) {
-            rc = store_key_bind(st, call, account, &refs);
-        }
+    if (rc == RC_OK && call->replayed) {
+        return read_results(st, call, account, &refs, m, r);
     }
-    return rc == RC_OK ? read_results(st, call, account, &refs, m, r) : rc;
+    if (rc == RC_OK) {
+        rc = accept_message(st, call, account, in, m, r);
+    }
+    return rc == RC_OK ? bind_message(st, call, account, r) : rc;
 }
 
 /* --- continuation (R30) ------------------------------------------------ */
@@ -213,7 +234,10 @@ static enum rc continue_run(struct store *st, const struct run *old,
                       .missing_info = old->missing_info,
                       .phase = PHASE_RESEARCHING,
                       .title = old->title};
-    rc = start_run(st, r, slot, conf, now_ms);
+    rc = store_as_of(st, &r->accepted_seq);
+    if (rc == RC_OK) {
+        rc = start_run(st, r, slot, conf, now_ms);
+    }
     if (rc == RC_OK) {
         rc = store_run_get(st, 0, r->id, false, a, r);
     }

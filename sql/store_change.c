@@ -44,6 +44,21 @@ enum rc store_change_conversation(struct store *st, int64_t account_id,
     return store_change_add(st, &c);
 }
 
+enum rc store_change_run_created(struct store *st, const struct run *run)
+{
+    struct dbq *q = db_use(st->db, STMT_CHANGE_RUN_CREATED);
+
+    db_bind_i64(q, ":account", run->account_id);
+    db_bind_i64(q, ":conversation", run->conversation_id);
+    db_bind_i64(q, ":run", run->id);
+    return db_run(q);
+}
+
+int64_t store_change_last(struct store *st)
+{
+    return db_last_id(st->db);
+}
+
 static void read_change(struct dbq *q, struct arena *a, struct change *c)
 {
     c->seq = db_i64(q, 0);

@@ -112,25 +112,43 @@ static enum rc mark_seen(struct store *st, int64_t account_id, int64_t id,
     return db_run(q);
 }
 
+/* What an update changes, and that it did. */
+static enum rc update_rows(struct store *st, const struct store_call *call,
+                           int64_t account_id, const struct key_refs *refs,
+                           const char *title, bool seen)
+{
+    int64_t id = refs->conversation_id;
+    enum rc rc = RC_OK;
+
+    if (title != NULL) {
+        rc = rename_conversation(st, id, title);
+    }
+    if (rc == RC_OK && seen) {
+        rc = mark_seen(st, account_id, id, call->now_ms);
+    }
+    if (rc == RC_OK) {
+        rc = store_change_conversation(st, account_id, id);
+    }
+    return rc == RC_OK ? store_key_bind(st, call, account_id, refs) : rc;
+}
+
 enum rc store_conversation_update(struct store *st, struct store_call *call,
                                   int64_t id, const char *title, bool seen,
                                   struct conversation *out)
 {
+    struct key_refs refs = {.conversation_id = id};
     int64_t account = 0;
     enum rc rc;
 
     rc = store_account_find(st, call->account, &account);
     if (rc == RC_OK) {
-        rc = store_conversation_get(st, account, id, call->arena, out);
-    }
-    if (rc == RC_OK && title != NULL) {
-        rc = rename_conversation(st, id, title);
-    }
-    if (rc == RC_OK && seen) {
-        rc = mark_seen(st, account, id, call->now_ms);
+        rc = store_key_find(st, call, account, &refs);
     }
     if (rc == RC_OK) {
-        rc = store_change_conversation(st, account, id);
+        rc = store_conversation_get(st, account, id, call->arena, out);
+    }
+    if (rc == RC_OK && !call->replayed) {
+        rc = update_rows(st, call, account, &refs, title, seen);
     }
     if (rc == RC_OK) {
         rc = store_as_of(st, &call->as_of);
@@ -149,36 +167,46 @@ static enum rc forget(struct store *st, enum stmt_id stmt, int64_t id)
     return db_run(q);
 }
 
+static enum rc delete_rows(struct store *st, const struct store_call *call,
+                           int64_t account_id, const struct key_refs *refs)
+{
+    const struct change_new gone = {.kind = CHANGE_CONVERSATION_DELETED,
+                                    .account_id = account_id,
+                                    .conversation_id = refs->conversation_id};
+    struct conversation c = {0};
+    enum rc rc = store_conversation_get(st, account_id, refs->conversation_id,
+                                        call->arena, &c);
+
+    if (rc == RC_OK && c.active_runs > 0) {
+        rc = RC_CONFLICT;
+    }
+    if (rc == RC_OK) {
+        rc = forget(st, STMT_CONVERSATION_FORGET_PARTS, c.id);
+    }
+    if (rc == RC_OK) {
+        rc = forget(st, STMT_CONVERSATION_DELETE, c.id);
+    }
+    if (rc == RC_OK) {
+        rc = store_change_add(st, &gone);
+    }
+    return rc == RC_OK ? store_key_bind(st, call, account_id, refs) : rc;
+}
+
 enum rc store_conversation_delete(struct store *st, struct store_call *call,
                                   int64_t id)
 {
-    struct change_new gone = {.kind = CHANGE_CONVERSATION_DELETED,
-                              .conversation_id = id};
-    struct conversation c = {0};
+    struct key_refs refs = {.conversation_id = id};
     int64_t account = 0;
     enum rc rc;
 
     rc = store_account_find(st, call->account, &account);
     if (rc == RC_OK) {
-        rc = store_conversation_get(st, account, id, call->arena, &c);
+        rc = store_key_find(st, call, account, &refs);
     }
-    if (rc == RC_OK && c.active_runs > 0) {
-        rc = RC_CONFLICT;
+    if (rc == RC_OK && !call->replayed) {
+        rc = delete_rows(st, call, account, &refs);
     }
-    if (rc == RC_OK) {
-        rc = forget(st, STMT_CONVERSATION_FORGET_PARTS, id);
-    }
-    if (rc == RC_OK) {
-        rc = forget(st, STMT_CONVERSATION_DELETE, id);
-    }
-    if (rc == RC_OK) {
-        gone.account_id = account;
-        rc = store_change_add(st, &gone);
-    }
-    if (rc == RC_OK) {
-        rc = store_as_of(st, &call->as_of);
-    }
-    return rc;
+    return rc == RC_OK ? store_as_of(st, &call->as_of) : rc;
 }
 
 /* --- messages ---------------------------------------------------------- */

@@ -38,7 +38,8 @@ enum rc store_conversation_list(struct store *, int64_t account_id,
 enum rc store_conversation_create(struct store *, struct store_call *,
                                   const char *title,
                                   struct conversation *) RC_MUST_CHECK;
-/* Rename (title not NULL) and mark its notifications seen (seen). */
+/* Rename (title not NULL) and mark its notifications seen (seen). A key is
+ * optional, as it is for deleting; one that is given is bound (R02). */
 enum rc store_conversation_update(struct store *, struct store_call *,
                                   int64_t id, const char *title, bool seen,
                                   struct conversation *) RC_MUST_CHECK;

@@ -53,6 +53,11 @@ enum rc store_change_of_run(struct store *, const struct run *,
                             enum change_kind, int64_t ref) RC_MUST_CHECK;
 enum rc store_change_conversation(struct store *, int64_t account_id,
                                   int64_t conversation_id) RC_MUST_CHECK;
+/* A new Run, and its conversation by it. */
+enum rc store_change_run_created(struct store *,
+                                 const struct run *) RC_MUST_CHECK;
+/* The seq of the change that was just added: until something else is. */
+int64_t store_change_last(struct store *);
 
 /* --- idempotency (R02) ------------------------------------------------- */
 

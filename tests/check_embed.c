@@ -191,18 +191,19 @@ START_TEST(tables)
                                    "    STMT__MAX\n");
         assert_holds("gen/stmt.c",
                      "    [STMT_A_GET] = {\n        .name = \"A_GET\",\n"
+                     "        .database = STMT_DB_MAIN,\n"
                      "        .write = false,\n        .scan = false,\n"
-                     "        .library = false,\n        .params = 1,\n"
+                     "        .params = 1,\n"
                      "        .cols = 2,\n        .text =\n"
                      "        \"SELECT \\\"b\\\", '\\\\ \\?\\?/ \\t'\\n\"\n"
                      "        \"  FROM a;  \\n\",\n");
         assert_holds("gen/stmt.c", ".write = true,\n        .scan = false,\n"
-                                   "        .library = false,\n"
                                    "        .params = 12,\n");
         assert_holds("gen/stmt.c", ".scan = true");
-        assert_holds("gen/stmt.c", ".library = true");
-        assert_holds("gen/schema.h", "SCHEMA_MAIN_COUNT    ((size_t)2)");
+        assert_holds("gen/stmt.c", ".database = STMT_DB_LIBRARY");
+        assert_holds("gen/schema.h", "SCHEMA_MAIN_COUNT ((size_t)2)");
         assert_holds("gen/schema.h", "SCHEMA_LIBRARY_COUNT ((size_t)1)");
+        assert_holds("gen/schema.h", "SCHEMA_SEARCH_COUNT ((size_t)0)");
         assert_holds("gen/schema.c", "{.name = \"0002_more\"");
         assert_holds("gen/schema.c", "{.name = \"0001_library\"");
     }

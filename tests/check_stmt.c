@@ -8,7 +8,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
 
-static struct db *main_db, *library_db;
+static struct db *dbs[STMT_DB__MAX];
 
 static struct db *open_with(const char *name, const struct db_migration *m,
                             size_t n)
@@ -29,14 +29,18 @@ static void set_up(void)
 {
     (void)tmp_make();
     log_open("check", LOG_LEVEL_WARN);
-    main_db = open_with("main.db", SCHEMA_MAIN, SCHEMA_MAIN_COUNT);
-    library_db = open_with("library.db", SCHEMA_LIBRARY, SCHEMA_LIBRARY_COUNT);
+    dbs[STMT_DB_MAIN] = open_with("main.db", SCHEMA_MAIN, SCHEMA_MAIN_COUNT);
+    dbs[STMT_DB_LIBRARY] =
+        open_with("library.db", SCHEMA_LIBRARY, SCHEMA_LIBRARY_COUNT);
+    dbs[STMT_DB_SEARCH] =
+        open_with("search.db", SCHEMA_SEARCH, SCHEMA_SEARCH_COUNT);
 }
 
 static void tear_down(void)
 {
-    db_close(main_db);
-    db_close(library_db);
+    for (int i = 0; i < STMT_DB__MAX; i++) {
+        db_close(dbs[i]);
+    }
     log_open("aside", LOG_LEVEL_INFO);
     tmp_remove();
 }
@@ -49,7 +53,8 @@ START_TEST(catalogue)
     int faults = 0;
 
     for (int i = 0; i < (int)STMT__MAX; i++) {
-        struct db *db = STMT[i].library ? library_db : main_db;
+        struct db *db = dbs[STMT[i].database];
+
         if (db_check_statement(db, (enum stmt_id)i, err, sizeof(err)) !=
             RC_OK) {
             log_error(NULL, "%s", err);

@@ -88,7 +88,31 @@ void buf_puts(struct buf *b, const char *s)
 
 void buf_putc(struct buf *b, char c)
 {
-    buf_add(b, &c, 1);
+    char *place = buf_extend(b, 1);
+
+    if (place != NULL) {
+        *place = c;
+    }
+}
+
+char *buf_extend(struct buf *b, size_t n)
+{
+    char *place;
+
+    if (!reserve(b, n)) {
+        return NULL;
+    }
+    place = b->data + b->len;
+    b->len += n;
+    b->data[b->len] = '\0';
+    return place;
+}
+
+void buf_reserve(struct buf *b, size_t bytes)
+{
+    if (b->rc == RC_OK && bytes <= b->limit - b->len && !reserve(b, bytes)) {
+        b->rc = RC_OK;
+    }
 }
 
 void buf_put_i64(struct buf *b, int64_t n)

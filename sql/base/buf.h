@@ -29,11 +29,18 @@ void buf_clear(struct buf *); /* empty, without failure; keeps the memory */
 void buf_add(struct buf *, const void *, size_t len);
 void buf_puts(struct buf *, const char *);
 void buf_putc(struct buf *, char);
+/* Append n bytes that the caller fills in, all of them; NULL after a failure.
+ * The place is good until the next append. */
+char *buf_extend(struct buf *, size_t n);
 void buf_put_i64(struct buf *, int64_t); /* decimal */
 void buf_printf(struct buf *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *, const char *fmt, va_list)
     __attribute__((format(printf, 2, 0)));
+
+/* Make room for so many bytes at once, where the size is about known. Within
+ * the limit; does nothing if there is no memory for it. */
+void buf_reserve(struct buf *, size_t bytes);
 
 /* Remove the first n bytes (n <= len). */
 void buf_drop_front(struct buf *, size_t n);

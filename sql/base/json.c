@@ -501,37 +501,63 @@ static void put_escape(struct buf *b, unsigned char c)
     buf_printf(b, "\\u%04x", c);
 }
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\';
+}
+
+/* How many bytes at the front need no escape. */
+static size_t plain_len(const char *s, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && is_plain((unsigned char)s[n])) {
+        n++;
+    }
+    return n;
+}
+
 static void put_quoted(struct buf *b, const char *s, size_t len)
 {
-    size_t from = 0;
+    size_t n = plain_len(s, len);
+    char *to = buf_extend(b, n + 1);
 
-    buf_putc(b, '"');
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)s[i];
-
-        if (c >= 0x20 && c != '"' && c != '\\') {
-            continue;
-        }
-        buf_add(b, s + from, i - from);
-        put_escape(b, c);
-        from = i + 1;
+    if (to != NULL) {
+        *to = '"';
+        memcpy(to + 1, s, n);
     }
-    if (len > from) {
-        buf_add(b, s + from, len - from);
+    while (n < len) {
+        size_t more;
+
+        put_escape(b, (unsigned char)s[n++]);
+        more = plain_len(s + n, len - n);
+        buf_add(b, s + n, more);
+        n += more;
     }
     buf_putc(b, '"');
 }
 
 void json_key(struct json_out *w, const char *name)
 {
+    size_t len = strlen(name);
+    bool comma;
+    char *to;
+
     assert(w->depth > 0 && w->scope[w->depth - 1] == '{' && !w->key);
-    if (!w->first[w->depth - 1]) {
-        buf_putc(w->buf, ',');
-    }
+    comma = !w->first[w->depth - 1];
     w->first[w->depth - 1] = false;
-    put_quoted(w->buf, name, strlen(name));
-    buf_putc(w->buf, ':');
     w->key = true;
+    to = buf_extend(w->buf, comma + len + 3);
+    if (to == NULL) {
+        return;
+    }
+    if (comma) {
+        *to++ = ',';
+    }
+    *to++ = '"';
+    memcpy(to, name, len);
+    to[len] = '"';
+    to[len + 1] = ':';
 }
 
 void json_put_str(struct json_out *w, const char *s)

@@ -68,6 +68,7 @@ void json_open_object(struct json_out *);
 void json_close_object(struct json_out *);
 void json_open_array(struct json_out *);
 void json_close_array(struct json_out *);
+/* Names are ours: they are written as they are, and need no escape. */
 void json_key(struct json_out *, const char *name);
 void json_put_str(struct json_out *, const char *); /* NULL writes null */
 void json_put_strn(struct json_out *, const char *, size_t len);

@@ -5,6 +5,13 @@ INSERT INTO change (account_id, kind, conversation_id, run_id, ref, revision,
                     part, body)
 VALUES (:account, :kind, :conversation, :run, :ref, :revision, :part, :body);
 
+-- stmt: CHANGE_RUN_CREATED write params=3 cols=0
+-- Two rows in one go. OR FAIL, since to be able to undo the first alone SQLite
+-- would copy each page before it changes; the call is undone as a whole.
+INSERT OR FAIL INTO change (account_id, kind, conversation_id, run_id)
+VALUES (:account, 'run.created', :conversation, :run),
+       (:account, 'conversation.updated', :conversation, NULL);
+
 -- stmt: CHANGE_PAGE read params=3 cols=9
 SELECT seq, kind, account_id, conversation_id, run_id, ref, revision, part, body
   FROM change

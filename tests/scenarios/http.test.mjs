@@ -242,6 +242,24 @@ test('R02 a key stands for method, path and fields with their defaults', BOUND, 
   assert.equal(json.messages.length, 1);
 });
 
+test('R02 what is answered at once is what is stored', BOUND, async (t) => {
+  const aside = await start(t, { conf: { 'short.limit': 9, 'background.limit': 9 } });
+  const { id } = await conversation(aside);
+  for (const fields of [{ body: ' \u00e9 "quoted"\nand more ' }, { body: 'x'.repeat(300) },
+    { body: 'b', mode: 'background', missing_info: 'fail' }, { body: 'd', depth: 'deep' }]) {
+    const key = `stored-${fields.body.slice(0, 1).codePointAt(0)}`;
+    const send = () => aside.api('POST', `/conversations/${id}/messages`, fields, { key });
+    const { json: first } = await send();
+    const { json: again } = await send();
+    assert.deepEqual(again, { ...first, replayed: true });
+    const { json: read } = await aside.api('GET', `/conversations/${id}`);
+    assert.deepEqual(read.messages.at(-1), first.message);
+    assert.equal(read.as_of, first.as_of);
+    const { json: one } = await aside.api('GET', `/runs/${first.run.id}`);
+    assert.deepEqual(one.run, first.run);
+  }
+});
+
 test('R02 one key sent many times at once is one Run', BOUND, async (t) => {
   const aside = await start(t);
   const { id } = await conversation(aside);
@@ -405,6 +423,10 @@ test('auth = proxy: every user sees their own things alone', BOUND, async (t) =>
     ['GET', `/runs/${sent.json.run.id}`], ['POST', `/runs/${sent.json.run.id}/stop`, {}],
   ]) {
     assertProblem(await aside.api(method, where, body, as('bob')), 404, 'not_found');
+  }
+  for (const [user, found] of [['ada', 1], ['bob', 0], ['nobody yet', 0]]) {
+    const search = await aside.api('GET', '/search?q=a', undefined, as(user));
+    assert.equal(search.json.results.length, found, user);
   }
   const feed = await aside.api('GET', '/changes?after=0', undefined, as('bob'));
   assert.deepEqual(feed.json.changes.map((change) => change.conversation_id), [theirs.id]);

@@ -150,7 +150,7 @@ class Aside {
     this.base = `${this.prefix}/api/v1`;
     this.parts = new Map(); // name -> the Program that is or was running
     this.past = []; // Programs that were replaced by a restart
-    this.commands = new Map(); // name -> () => Program
+    this.commands = new Map(); // name -> (variables, words before) => Program
   }
 
   async prepare() {
@@ -183,7 +183,8 @@ class Aside {
     const san = options.san ?? true;
     const place = (name) => options.programs?.[name] ?? bin(name, san);
     const add = (name, command, more = {}) => this.commands.set(
-      name, () => new Program(name, command, { env, ...more }));
+      name, (others = {}, before = []) => new Program(
+        name, [...before, ...command], { env: { ...env, ...others }, ...more }));
     for (let n = 1; n <= (options.responders ?? 2); n++) {
       const socket = path.join(this.dir, `responder-${n}.sock`);
       add(`responder-${n}`, options.spawnFcgi
@@ -216,12 +217,13 @@ class Aside {
     await this.ready();
   }
 
-  launch(name) {
+  /** Start a part, with further variables, by a command that stands before it. */
+  launch(name, variables, before) {
     const old = this.parts.get(name);
     if (old) {
       this.past.push(old);
     }
-    this.parts.set(name, this.commands.get(name)());
+    this.parts.set(name, this.commands.get(name)(variables, before));
   }
 
   part(name) {

@@ -39,11 +39,13 @@ enum stmt_id {
     STMT__MAX
 };
 
+enum stmt_db { STMT_DB_MAIN };
+
 struct stmt {
     const char *name;
     bool write;
     bool scan;
-    bool library;
+    enum stmt_db database;
     int params;
     int cols;
     const char *text;
