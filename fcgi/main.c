@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,12 @@
 #include "fcgi/serve.h"
 #include "sql/base/log.h"
 
-/* Descriptors that are no parked polls: databases, requests in hand, rest. */
-#define OTHER_DESCRIPTORS 256
+/* Descriptors that are no parked polls: what each process has, what each thread
+ * has (two of its database, one of the request in hand), and writes on their
+ * way. */
+#define PROCESS_DESCRIPTORS 32
+#define THREAD_DESCRIPTORS  3
+#define WRITE_DESCRIPTORS   WRITER_MAX_PENDING
 
 /* Heaps of the C library. One for each thread would keep the peak of each. */
 #define HEAPS 2
@@ -93,8 +98,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
 
 /* Raise the limit of descriptors as far as allowed; how many polls may be
  * parked then. */
-static size_t parked_limit(int64_t wanted)
+static size_t parked_limit(int64_t wanted, size_t threads)
 {
+    const rlim_t fixed = PROCESS_DESCRIPTORS + THREAD_DESCRIPTORS * threads;
     struct rlimit limit;
     rlim_t most;
 
@@ -106,9 +112,11 @@ static size_t parked_limit(int64_t wanted)
         (void)setrlimit(RLIMIT_NOFILE, &limit);
         (void)getrlimit(RLIMIT_NOFILE, &limit);
     }
-    most = limit.rlim_cur > 2 * OTHER_DESCRIPTORS
-               ? limit.rlim_cur - OTHER_DESCRIPTORS
-               : limit.rlim_cur / 2;
+    most = limit.rlim_cur > fixed ? limit.rlim_cur - fixed : 0;
+    most -= most / 2 < WRITE_DESCRIPTORS ? most / 2 : WRITE_DESCRIPTORS;
+    if (most == 0) {
+        most = 1;
+    }
     if ((rlim_t)wanted > most) {
         log_warn(NULL,
                  "poll.max_parked is %lld, but only %llu fit under the limit "
@@ -122,6 +130,13 @@ static size_t parked_limit(int64_t wanted)
 static void ring(void *bell)
 {
     doorbell_ring(bell);
+}
+
+/* The database file is another one now, which only a new process opens. */
+static void end_this(void *bell)
+{
+    (void)bell;
+    (void)kill(getpid(), SIGTERM);
 }
 
 static enum rc open_store(void *shared, void **context)
@@ -148,19 +163,20 @@ static enum rc start_writer(struct parts *p)
         .dir = p->conf.data,
         .busy_ms = p->conf.busy_timeout_ms,
         .committed = ring,
+        .lost = end_this,
         .arg = p->bell,
     };
 
     return writer_start(&options, &p->app.writer);
 }
 
-static enum rc start_park(struct parts *p)
+static enum rc start_park(struct parts *p, size_t threads)
 {
     const struct park_options options = {
         .dir = p->conf.data,
         .busy_ms = p->conf.busy_timeout_ms,
         .bell = p->bell,
-        .max = parked_limit(p->conf.poll_max_parked),
+        .max = parked_limit(p->conf.poll_max_parked, threads),
         .read = h_changes_read,
         .reply = h_changes_reply,
     };
@@ -213,7 +229,7 @@ static enum rc start(struct parts *p, const struct options *o)
         rc = start_writer(p);
     }
     if (rc == RC_OK) {
-        rc = start_park(p);
+        rc = start_park(p, serve_threads(o->threads));
     }
     if (rc == RC_OK) {
         rc = start_serving(p, o);

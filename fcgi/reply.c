@@ -77,6 +77,7 @@ enum reply_code reply_code_of(enum rc rc)
     case RC_CONFLICT:
         return REPLY_CONFLICT;
     case RC_BUSY:
+    case RC_FENCED: /* this process ends, and another begins */
         return REPLY_BUSY;
     case RC_INVALID:
         return REPLY_INVALID_FIELD;
@@ -89,7 +90,6 @@ enum reply_code reply_code_of(enum rc rc)
     case RC_FULL:      /* of which class, only the call knows */
     case RC_TOO_LARGE: /* a limit of ours, not of what was sent */
     case RC_NEWER:
-    case RC_FENCED:
     case RC_NOMEM:
     case RC_IO:
     case RC_DB:

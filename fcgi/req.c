@@ -92,7 +92,9 @@ enum rc req_setup(void)
 
     (void)sigemptyset(&poke.sa_mask);
     if (sigaction(POKE_SIGNAL, &poke, NULL) != 0 ||
-        signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
+        signal(SIGPIPE, SIG_IGN) == SIG_ERR ||
+        /* A limit on file sizes is a full disk, not an end. */
+        signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
         log_error(NULL, "cannot set signal handlers: %s", strerror(errno));
         return RC_IO;
     }

@@ -45,7 +45,7 @@ struct req_listen_options {
     const char *prefix; /* of every path, "" or "/aside"; kept by reference */
 };
 
-/* Prepare the process: libfcgi, SIGPIPE. Once, before any thread. */
+/* Prepare the process: libfcgi, SIGPIPE, SIGXFSZ. Once, before any thread. */
 enum rc req_setup(void) RC_MUST_CHECK;
 
 /* RC_INVALID: descriptor 0 is no listening socket, or the path is too long.

@@ -44,11 +44,14 @@ static void *work(void *arg)
     return NULL;
 }
 
-static size_t default_threads(void)
+size_t serve_threads(size_t wanted)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t n = processors < 1 ? 0 : 2 * (size_t)processors;
 
+    if (wanted > 0) {
+        return wanted;
+    }
     return n < LEAST_THREADS ? LEAST_THREADS : n;
 }
 
@@ -73,7 +76,7 @@ static enum rc start_worker(struct worker *w)
 
 enum rc serve_start(const struct serve_options *options, struct serve **out)
 {
-    size_t n = options->n_threads == 0 ? default_threads() : options->n_threads;
+    size_t n = serve_threads(options->n_threads);
     struct serve *s = calloc(1, sizeof(*s) + n * sizeof(s->workers[0]));
     sigset_t all;
     sigset_t before;

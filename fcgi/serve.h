@@ -19,7 +19,7 @@ enum serve_then {
 
 struct serve_options {
     struct req_listener *listener;
-    size_t n_threads; /* 0: twice the processors, at least 4 */
+    size_t n_threads; /* 0: as serve_threads says */
     /* Make a context, in the thread that calls serve_start; NULL: none. */
     enum rc (*open)(void *shared, void **context);
     void (*close)(void *context);
@@ -28,6 +28,10 @@ struct serve_options {
 };
 
 struct serve;
+
+/* How many threads are meant: wanted, or for 0 twice the processors, at least
+ * four. */
+size_t serve_threads(size_t wanted);
 
 /* Start the threads. All signals are blocked in them. RC_IO or open's failure:
  * none is running. */

@@ -168,6 +168,9 @@ static void write_once(struct writer *w)
     enum rc rc = store_batch_begin(w->store);
     size_t n;
 
+    if (rc == RC_FENCED && w->options.lost != NULL) {
+        w->options.lost(w->options.arg);
+    }
     if (rc != RC_OK) {
         fail_waiting(w, rc);
         return;

@@ -31,6 +31,9 @@ struct writer_options {
     int64_t busy_ms;
     /* Called by the committing thread after each commit. */
     void (*committed)(void *arg);
+    /* Called by it when the database is not the one at its path any more, which
+     * fails every call: the process had better end. May be NULL. */
+    void (*lost)(void *arg);
     void *arg;
 };
 

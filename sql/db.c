@@ -483,10 +483,27 @@ void db_close(struct db *db)
 
 /* --- transactions ------------------------------------------------------ */
 
+/* Is the file that is open no longer the one at its path? What is written to
+ * it would be gone with the process. */
+static bool is_lost(struct db *db)
+{
+    int moved = 0;
+
+    return sqlite3_file_control(db->sqlite, NULL, SQLITE_FCNTL_HAS_MOVED,
+                                &moved) == SQLITE_OK &&
+           moved != 0;
+}
+
 static enum rc begin_once(struct db *db)
 {
-    enum rc rc = control(db, CONTROL_BEGIN_WRITE, NULL);
+    enum rc rc;
 
+    if (is_lost(db)) {
+        log_error(NULL, "sql: %s was deleted or replaced under us",
+                  sqlite3_db_filename(db->sqlite, NULL));
+        return RC_FENCED;
+    }
+    rc = control(db, CONTROL_BEGIN_WRITE, NULL);
     db->in_tx = rc == RC_OK;
     db->n_savepoints = 0;
     return rc;

@@ -19,7 +19,7 @@ enum rc {
     RC_KEY_REUSED,   /* an Idempotency-Key stands for another request */
     RC_NOT_ELIGIBLE, /* the thing is not of the kind this can be done to */
     RC_NEWER,        /* the database is newer than this program */
-    RC_FENCED,       /* another runtime owns the database now */
+    RC_FENCED,       /* the database has another owner, or another file */
     RC_NOMEM,        /* the system has no memory left */
     RC_IO,           /* a system call failed; errno was logged */
     RC_DB,           /* SQLite failed; its message was logged */
