@@ -7,7 +7,6 @@
 
 /* Decisions in one step; a Run that wants more is called again. */
 #define DECISIONS_MAX 8
-#define CRASHES_MAX   3
 #define TOOL_GRACE_MS 2000
 #define AGAIN_MS      10
 
@@ -129,28 +128,14 @@ static enum rc decide_planned(struct step *s, struct request *last, bool *wait)
     return rc == RC_OK ? send_request(s, last, wait) : rc;
 }
 
-/* A runtime went down while something of this Run was under way (R29). */
-static enum rc note_crash(struct step *s)
-{
-    s->run.crashes++;
-    s->save = true;
-    run_set_phase(s, PHASE_RECOVERING);
-    return s->run.crashes < CRASHES_MAX
-               ? RC_OK
-               : run_end(s, RUN_FAILED, REASON_CRASHED,
-                         "The runtime went down three times over this.");
-}
-
 /* Sent by a runtime that is no more. */
 static enum rc recover(struct step *s, struct request *last)
 {
     bool closeout = last->purpose == PURPOSE_CLOSEOUT;
     enum rc rc = settle_cut_short(s, last, EFFECT_UNKNOWN, CAUSE_NONE);
 
-    if (rc == RC_OK) {
-        rc = note_crash(s);
-    }
-    return rc == RC_OK && !run_over(s) && closeout ? research_assemble(s) : rc;
+    run_set_phase(s, PHASE_RECOVERING);
+    return rc == RC_OK && closeout ? research_assemble(s) : rc;
 }
 
 static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
@@ -251,6 +236,13 @@ static struct break_off find_break(const struct step *s,
                   "new, which follows\"}"};
 }
 
+/* A call that only its row knows of was under way in a runtime that is no
+ * more (R29). */
+static bool left_behind(const struct step *s, const struct tool_call *t)
+{
+    return t->state == EFFECT_SENT && !s->live->known;
+}
+
 static enum rc decide_call(struct step *s, struct tool_call *t,
                            const struct break_off *b, bool *wait)
 {
@@ -263,26 +255,20 @@ static enum rc decide_call(struct step *s, struct tool_call *t,
     if (t->state != EFFECT_PLANNED && t->state != EFFECT_SENT) {
         return RC_OK;
     }
+    if (left_behind(s, t)) {
+        run_set_phase(s, PHASE_RECOVERING);
+        if (!tool_find(t->name)->safe) {
+            return settle_tool(s, t, EFFECT_UNKNOWN, CAUSE_NONE,
+                               "{\"error\":\"the outcome is unknown: it may "
+                               "have been carried out, and is not repeated\"}");
+        }
+    }
     *wait = true;
     if (b->yes) {
         run_wake_in(s, b->grace_end_ms - s->now_ms);
     }
-    /* What is sent but does not run was left by a runtime that is no more. All
-     * tools so far only read: they are done again under the same row. */
+    /* What only reads is done again under the same row. */
     return live_tool_running(s->live, t->id) ? RC_OK : send_tool(s, t);
-}
-
-/* Calls that only rows know of were under way when a runtime went down. */
-static bool left_behind(const struct step *s, const struct tool_call *calls,
-                        size_t n)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < n && !s->live->known; i++) {
-        found = found || (calls[i].state == EFFECT_SENT &&
-                          tool_find(calls[i].name) != NULL);
-    }
-    return found;
 }
 
 static enum rc decide_calls(struct step *s, const struct request *last,
@@ -294,9 +280,6 @@ static enum rc decide_calls(struct step *s, const struct request *last,
     enum rc rc =
         store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls, &n);
 
-    if (rc == RC_OK && left_behind(s, calls, n)) {
-        rc = note_crash(s);
-    }
     for (size_t i = 0; i < n && rc == RC_OK && !run_over(s); i++) {
         rc = calls[i].state == EFFECT_SENT && tool_find(calls[i].name) == NULL
                  ? close_question(s, &calls[i], h, pending)

@@ -73,7 +73,6 @@ static enum rc take_done(struct step *s, struct request *last,
     }
     if (rc == RC_OK) {
         run_count_usage(s, &last->usage);
-        s->run.crashes = 0;
         if (s->run.limit_reason == REASON_PROVIDER_QUOTA) {
             s->run.limit_reason = REASON_NONE;
         }

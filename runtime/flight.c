@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/fault.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/id.h"
 #include "sql/base/log.h"
 #include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
+#include "sql/store_lease.h"
 
 #define REPLY_BYTES (8u << 20)
 /* Answers and reports stay small enough for a page of them to be read. */
@@ -24,6 +26,7 @@ struct flight {
     struct runtime *rt;
     struct live *live;
     int64_t request_id;
+    int64_t effect_n; /* for the crash tests */
     enum request_purpose purpose;
     struct http_call *call;
     struct model_stream *stream;
@@ -227,11 +230,12 @@ static void note_saying(struct flight *f)
     f->live->dirty = true;
 }
 
-static void on_data(void *ctx, long status, const char *data, size_t len)
+static void take_data(struct flight *f, long status, const char *data,
+                      size_t len)
 {
-    struct flight *f = ctx;
     struct http_result whole = {.end = HTTP_END_DONE, .retry_after_ms = -1};
 
+    fault_after_send(f->effect_n);
     f->status = status;
     if (status < 200 || status >= 300) {
         buf_add(&f->error_body, data, len);
@@ -251,13 +255,24 @@ static void on_data(void *ctx, long status, const char *data, size_t len)
     }
 }
 
+static void on_data(void *ctx, long status, const char *data, size_t len)
+{
+    struct flight *f = ctx;
+
+    store_lease_mark(f->rt->lock, f->live->id);
+    take_data(f, status, data, len);
+    store_lease_mark(f->rt->lock, 0);
+}
+
 static void on_done(void *ctx, const struct http_result *res)
 {
     struct flight *f = ctx;
 
+    store_lease_mark(f->rt->lock, f->live->id);
     f->call = NULL;
     f->status = res->status != 0 ? res->status : f->status;
     finish(f, res);
+    store_lease_mark(f->rt->lock, 0);
 }
 
 /* --- doors ------------------------------------------------------------- */
@@ -306,6 +321,7 @@ void flight_start(struct runtime *rt, struct live *live)
     buf_init(&f->error_body, ERROR_BODY_BYTES);
     buf_init(&f->said, REPLY_BYTES);
     live->flight = f;
+    f->effect_n = fault_before_send();
     rc = start(rt, live, f);
     if (rc != RC_OK) {
         (void)snprintf(res.detail, sizeof(res.detail), "%s", rc_name(rc));

@@ -15,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "runtime/fault.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
@@ -202,7 +203,9 @@ static enum rc run_one(struct runtime *rt, struct live *l, step_fn *fn)
     if (l->failures >= FAILURES_MAX) {
         one.fn = run_step_give_up;
     }
+    store_lease_mark(rt->lock, l->id);
     rc = store_batch_call(rt->store, step_one, &one, &result);
+    store_lease_mark(rt->lock, 0);
     if (rc != RC_OK || is_trouble(result)) {
         return rc != RC_OK ? rc : result;
     }
@@ -319,7 +322,9 @@ static void carry_out(struct runtime *rt, struct live *l)
         return;
     }
     if (l->effects.send_request != 0) {
+        store_lease_mark(rt->lock, l->id);
         flight_start(rt, l);
+        store_lease_mark(rt->lock, 0);
         l->effects.send_request = 0;
         buf_clear(&l->effects.body);
     }
@@ -329,9 +334,23 @@ static void carry_out(struct runtime *rt, struct live *l)
     }
 }
 
+/* Boot time by which the lease wants to be renewed; 0: a runtime at rest
+ * writes nothing. */
+static int64_t renewal_ms(const struct runtime *rt)
+{
+    for (size_t i = 0; i < rt->n_lives; i++) {
+        if (!rt->lives[i]->clock_stopped) {
+            return rt->renewed_ms + fault_look_ms(LEASE_LOOK_MS) * 2;
+        }
+    }
+    return 0;
+}
+
 static bool anything_due(const struct runtime *rt, int64_t now)
 {
-    if (!rt->endpoint_told) {
+    int64_t renewal = renewal_ms(rt);
+
+    if (!rt->endpoint_told || (renewal != 0 && now >= renewal)) {
         return true;
     }
     for (size_t i = 0; i < rt->n_lives; i++) {
@@ -418,6 +437,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
     if (rt->flushed) {
         rt->flushed_ms = now;
     }
+    rt->renewed_ms = now;
     rt->endpoint_told = true;
     doorbell_ring(rt->bell);
     skip_own(rt, before, after);
@@ -460,6 +480,7 @@ static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
 {
     int64_t at = rt->endpoint_told ? 0 : now;
 
+    earlier(&at, renewal_ms(rt));
     for (size_t i = 0; i < rt->n_lives; i++) {
         const struct live *l = rt->lives[i];
 

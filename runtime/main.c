@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/runtime.h"
+#include "runtime/standby.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
@@ -38,38 +39,28 @@ static bool read_options(int argc, char **argv, const char **file)
     return optind == argc;
 }
 
-static volatile sig_atomic_t told_to_end;
-
-static void note_signal(int sig)
-{
-    (void)sig;
-    told_to_end = 1;
-}
-
 /* Until the loop takes over, a signal only has to end the wait for the lock. */
 static void catch_signals(void)
 {
     struct sigaction sa;
 
+    standby_catch_signals();
     memset(&sa, 0, sizeof(sa));
-    sa.sa_handler = note_signal;
-    (void)sigaction(SIGTERM, &sa, NULL);
-    (void)sigaction(SIGINT, &sa, NULL);
     sa.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &sa, NULL);
     /* A limit on file sizes is a full disk, not an end. */
     (void)sigaction(SIGXFSZ, &sa, NULL);
 }
 
-static enum rc become_owner(const char *dir, struct lease_lock **lock)
+static enum rc become_owner(struct runtime *rt)
 {
-    enum rc rc = store_lease_try(dir, lock);
+    enum rc rc = store_lease_try(rt->conf.data, &rt->lock);
 
     if (rc != RC_BUSY) {
         return rc;
     }
-    log_info(NULL, "another runtime owns %s: standing by", dir);
-    return told_to_end ? RC_CONFLICT : store_lease_wait(dir, lock);
+    log_info(NULL, "another runtime owns %s: standing by", rt->conf.data);
+    return standby_wait(&rt->conf, &rt->lock);
 }
 
 static bool make_url(struct runtime *rt)
@@ -91,7 +82,7 @@ static enum rc open_parts(struct runtime *rt)
         store_open(rt->conf.data, rt->conf.busy_timeout_ms, &rt->store);
 
     if (rc == RC_OK) {
-        rc = store_lease_take(rt->store);
+        rc = store_lease_take(rt->store, rt->lock);
     }
     if (rc == RC_OK) {
         store_set_busy(rt->store, LOCK_WAIT_MS);
@@ -129,8 +120,7 @@ static void close_parts(struct runtime *rt)
 
 static enum rc serve(struct runtime *rt)
 {
-    struct lease_lock *lock = NULL;
-    enum rc rc = become_owner(rt->conf.data, &lock);
+    enum rc rc = become_owner(rt);
 
     if (rc == RC_CONFLICT) {
         return RC_OK; /* told to end while standing by */
@@ -140,10 +130,10 @@ static enum rc serve(struct runtime *rt)
     }
     /* Before any child is started, and before anything that may take long. */
     rc = loop_open_signals(rt);
-    if (rc == RC_OK && !told_to_end) {
+    if (rc == RC_OK && !standby_told_to_end()) {
         rc = open_parts(rt);
     }
-    if (rc == RC_OK && !told_to_end) {
+    if (rc == RC_OK && !standby_told_to_end()) {
         rt->endpoint = ENDPOINT_UNKNOWN;
         rt->endpoint_told = true;
         flight_probe(rt);
@@ -151,7 +141,7 @@ static enum rc serve(struct runtime *rt)
         rc = loop_run(rt);
     }
     close_parts(rt);
-    store_lease_release(lock);
+    store_lease_release(rt->lock);
     return rc;
 }
 

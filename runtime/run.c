@@ -13,6 +13,7 @@
 #include "sql/base/utf8.h"
 
 #define CLOSEOUT_TIME_MS 60000
+#define CRASHES_MAX      3
 #define PROGRESS_BYTES   160
 
 /* --- small pieces ------------------------------------------------------ */
@@ -205,10 +206,22 @@ static enum rc save_if_changed(struct step *s)
     return s->save && !run_over(s) ? run_save(s) : RC_OK;
 }
 
+/* Before anything is done for it: it may go wrong at the first touch (R29). */
+static enum rc end_if_poison(struct step *s)
+{
+    return !run_over(s) && s->run.crashes >= CRASHES_MAX
+               ? run_end(s, RUN_FAILED, REASON_CRASHED,
+                         "The runtime went down three times over this.")
+               : RC_OK;
+}
+
 enum rc run_step(struct step *s)
 {
     enum rc rc = load(s);
 
+    if (rc == RC_OK) {
+        rc = end_if_poison(s);
+    }
     if (rc != RC_OK) {
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     }

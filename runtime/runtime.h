@@ -17,6 +17,7 @@
  *               excerpt.c too large results; prompt.c holds the fixed texts
  *   offer.c     what a request may offer
  *   flight.c    one model request under way
+ *   standby.c   waiting for the ownership of the database
  *   tool.c      tools: table and execution
  *   indexer.c   the library's indexer, a child process
  */
@@ -37,6 +38,7 @@
 struct doorbell;
 struct flight;
 struct indexer;
+struct lease_lock;
 struct runtime;
 
 /* --- facts: what happened outside since the last commit ---------------- */
@@ -135,6 +137,7 @@ struct live {
 struct runtime {
     struct conf conf;
     struct store *store;
+    struct lease_lock *lock;
     struct http *http;
     struct doorbell *bell;
     struct library *library; /* NULL until something is indexed */
@@ -152,6 +155,7 @@ struct runtime {
     size_t text_from;       /* the next flush begins with this Run */
     int64_t hold_until_ms;  /* boot time when the transaction is to end */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
+    int64_t renewed_ms;     /* boot time of the last commit */
     bool stopping;
     struct arena *mem; /* of one turn */
     bool touched;      /* a step of this turn concerned other Runs */

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/fault.h"
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
 #include "sql/base/log.h"
+#include "sql/store_lease.h"
 
 #define RESULT_BYTES (1u << 20)
 #define RUNNING_MAX  64
@@ -53,7 +55,7 @@ const struct tool *tool_find(const char *name)
             return &TOOLS[i];
         }
     }
-    return NULL;
+    return fault_tool(name);
 }
 
 /* --- rows of calls ----------------------------------------------------- */
@@ -130,8 +132,13 @@ static void run_now(struct runtime *rt, struct live *live,
                     const struct tool_job *job)
 {
     const struct tool *t = tool_find(job->name);
+    int64_t n;
 
+    store_lease_mark(rt->lock, live->id);
+    n = fault_before_send();
     t->run(rt, live, job);
+    fault_after_send(n);
+    store_lease_mark(rt->lock, 0);
     live->dirty = true;
     for (size_t i = 0; i < live->n_running; i++) {
         if (live->running[i] == job->call_id) {

@@ -386,10 +386,10 @@ START_TEST(a_fenced_runtime_writes_nothing)
     struct step r = send_as("me", "k1", "hi", false, RC_OK);
     struct store *other;
 
-    ck_assert_int_eq(store_lease_take(st), RC_OK);
+    ck_assert_int_eq(store_lease_take(st, NULL), RC_OK);
     ck_assert_int_eq(store_tx(st, add_parts, &r), RC_OK);
     ck_assert_int_eq(store_open(dir, 2000, &other), RC_OK);
-    ck_assert_int_eq(store_lease_take(other), RC_OK);
+    ck_assert_int_eq(store_lease_take(other, NULL), RC_OK);
     ck_assert_int_eq(store_tx(st, add_parts, &r), RC_FENCED);
     store_close(other);
 }

@@ -23,6 +23,19 @@ UPDATE lease
        renewed_boot_ms = :boot_ms
  WHERE id = 1;
 
+-- stmt: LEASE_LOOK read scan params=0 cols=3
+-- With whether its owner has something to do now. Runs at work and requests
+-- under way are few and have small indexes of their own.
+SELECT epoch, renewed_boot_ms,
+       EXISTS (SELECT 1 FROM run INDEXED BY run_active
+                WHERE ended_ms IS NULL AND state = 'running')
+       OR EXISTS (SELECT 1 FROM request INDEXED BY request_sent
+                   WHERE state = 'sent')
+  FROM lease WHERE id = 1;
+
+-- stmt: RUN_COUNT_CRASH write params=1 cols=0
+UPDATE run SET crashes = crashes + 1 WHERE id = :id AND ended_ms IS NULL;
+
 -- stmt: LEASE_RENEW write params=2 cols=0
 UPDATE lease SET renewed_boot_ms = :boot_ms WHERE id = 1 AND epoch = :epoch;
 

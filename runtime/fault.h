@@ -1,0 +1,25 @@
+/* fault.h - dying on purpose where something reaches outside, for the crash
+ * tests. In a release build all of this does nothing. */
+#ifndef ASIDE_RUNTIME_FAULT_H
+#define ASIDE_RUNTIME_FAULT_H
+
+#include <stdint.h>
+
+struct tool;
+
+/* An effect (a model request or a tool call) is about to leave. Returns its
+ * number in this process, for fault_after_send. ASIDE_FAULT_SEND = "before:N"
+ * dies here at the N-th. */
+int64_t fault_before_send(void);
+/* Effect n has left, and nothing is recorded of it yet. "after:N" dies. */
+void fault_after_send(int64_t n);
+/* usual_ms, or ASIDE_FAULT_LOOK milliseconds: how often a stand-by looks. */
+int64_t fault_look_ms(int64_t usual_ms);
+
+/* Tools that no model is offered: fault_abort dies, fault_hang never
+ * returns while ASIDE_FAULT_HANG is set,
+ * fault_once is not safe to repeat and adds a line to the file ASIDE_FAULT_FILE.
+ * NULL: none of that name. */
+const struct tool *fault_tool(const char *name);
+
+#endif
