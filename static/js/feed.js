@@ -54,7 +54,11 @@ export function createFeed(options) {
     let timer = null;
     /** @type {AbortController | null} */
     let abort = null;
+    /** Whether the poll under way was given up for another. */
     let woken = false;
+    /** Whether the next reply is to tell that the server is there: it is asked
+     *  for without hold, so that the page soon knows. */
+    let inDoubt = false;
 
     function begin() {
         timer = null;
@@ -62,8 +66,7 @@ export function createFeed(options) {
         const mine = turn;
         const after = cursor;
         const began = now();
-        // After a failure ask without hold, so that the page soon knows.
-        const wait = failures > 0 ? 0 : pace?.hold ?? 0;
+        const wait = inDoubt ? 0 : pace?.hold ?? 0;
         abort = new AbortController();
         options.poll(after, wait, abort.signal).then(
             (reply) => settle(mine, after, reply, null,
@@ -93,6 +96,7 @@ export function createFeed(options) {
         abort = null;
         const given = woken;
         woken = false;
+        inDoubt = !reply;
         if (reply) {
             failures = 0;
             options.onPolled?.(after, reply);
@@ -175,6 +179,7 @@ export function createFeed(options) {
         id = feed;
         heard = 0;
         failures = 0;
+        inDoubt = false;
         running = true;
         goOn();
     }

@@ -177,7 +177,7 @@ export class Page {
       left -= 1;
       depend();
       try {
-        const response = await route.fetch();
+        const response = await route.fetch({ timeout: 0 });
         await opened;
         await route.fulfill({ response });
       } catch {
@@ -202,7 +202,7 @@ export class Page {
   rewrite(pattern, change) {
     return this.tab.route(pattern, async (route) => {
       try {
-        const response = await route.fetch();
+        const response = await route.fetch({ timeout: 0 });
         const json = change(await response.json());
         await route.fulfill({ response, json });
       } catch {

@@ -228,7 +228,7 @@ browserTest('I-8 I-2 offline in mid-stream, then exactly the text of one who was
     for (let i = 1; i < 6; i++) {
       await pieces.next();
     }
-    await witness.until(witness.prose(QUESTION), ([s]) => s.endsWith('part 5,'));
+    await witness.until(witness.prose(QUESTION), ([s]) => s?.endsWith('part 5,'));
     // What is written meanwhile stays, with the reason.
     await page.composer.fill('Written without network');
     await page.composer.press('Enter');
@@ -237,12 +237,12 @@ browserTest('I-8 I-2 offline in mid-stream, then exactly the text of one who was
 
     await person.setOffline(false);
     for (const tab of [page, second]) {
-      await tab.until(tab.prose(QUESTION), ([s]) => s.endsWith('part 5,'));
+      await tab.until(tab.prose(QUESTION), ([s]) => s?.endsWith('part 5,'));
       await tab.notice.getByText('Reconnecting').waitFor({ state: 'detached' });
     }
     // A reload at half of it changes nothing.
     await second.tab.reload();
-    await second.until(second.prose(QUESTION), ([s]) => s.endsWith('part 5,'));
+    await second.until(second.prose(QUESTION), ([s]) => s?.endsWith('part 5,'));
     for (let i = 6; i < words.length; i++) {
       await pieces.next();
     }

@@ -127,7 +127,10 @@ test('a poll that is given up is no failure', async () => {
     t.feed.wake(true);
     await t.settle();
     assert.deepEqual(t.links, []);
-    assert.deepEqual([t.polls.length, t.polls[1].wait], [2, 50]);
+    // The page must soon know whether the server is there.
+    assert.deepEqual([t.polls.length, t.polls[1].wait], [2, 0]);
+    await t.answer({ next: 3 });
+    assert.deepEqual([t.polls.length, t.polls[2].wait], [3, 50]);
 });
 
 test('reset stops the feed until it is started anew', async () => {

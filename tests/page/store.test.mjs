@@ -175,6 +175,23 @@ test('B-10 a sent row is matched by its key, and shown once', () => {
     assert.deepEqual(rows(store), ['msg_1', 'msg_2', 'msg_3']);
 });
 
+// langgraphjs PR #2692
+test('B-10 what the server stores of a message wins, in whatever order', () => {
+    const store = started();
+    store.putPending({ key: 'a', conversation: 'conv_1', body: 'text of msg_2',
+        mode: 'auto', state: 'sending', detail: '' });
+    applyChanges(store, changes([{ seq: 14, kind: 'message.created',
+        message: message('msg_2', { run_id: 'run_2', handoff_ids: ['hand_1'],
+            created_at: 7 }) }]));
+    // The reply to the sending was made before, and comes after.
+    applyAccepted(store, { as_of: 12, message: message('msg_2') }, 'a');
+    assert.deepEqual(store.pending.peek('conv_1'), []);
+    assert.deepEqual(rows(store), ['msg_1', 'msg_2']);
+    const { value } = store.messages.peek('msg_2');
+    assert.deepEqual([value.run_id, value.handoff_ids, value.created_at],
+        ['run_2', ['hand_1'], 7]);
+});
+
 test('messages of others that came while sending are shown after it', () => {
     const store = started();
     store.putPending({ key: 'a', conversation: 'conv_1', body: 'x',
