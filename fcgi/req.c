@@ -377,14 +377,35 @@ static enum rc parse_target(struct req *r, const char *prefix)
     return rc == RC_NOMEM ? rc : RC_OK;
 }
 
+/* Wait for a request to begin. Here rather than in the library's read: one with
+ * a time-out ends with EINTR when the process was stopped and goes on. */
+static bool await_input(int fd)
+{
+    int64_t until_ms = clock_boot_ms() + REQ_RECEIVE_MS;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    for (;;) {
+        int64_t left_ms = until_ms - clock_boot_ms();
+        int n = poll(&p, 1, left_ms <= 0 ? 0 : (int)left_ms);
+
+        if (n > 0) {
+            return true;
+        }
+        if (left_ms <= 0) {
+            return false;
+        }
+    }
+}
+
 /* Let the library read the request from fd, which it owns from here on.
  * NULL: it was no request. */
 static struct req *read_request(int fd, const char *prefix)
 {
     struct req *r = calloc(1, sizeof(*r));
 
-    if (r == NULL) {
+    if (r == NULL || !await_input(fd)) {
         (void)close(fd);
+        free(r);
         return NULL;
     }
     buf_init(&r->body, 0);
@@ -399,8 +420,10 @@ static struct req *read_request(int fd, const char *prefix)
     }
     r->fcgx.keepConnection = 0;
     r->arena = arena_new(REQ_ARENA_BYTES);
-    if (r->fcgx.role != FCGI_ROLE_RESPONDER || r->arena == NULL ||
-        parse_target(r, prefix) != RC_OK) {
+    /* Variables that broke off must not pass for all there are: without an
+     * answer the web server asks another responder. */
+    if (FCGX_GetError(r->fcgx.in) != 0 || r->fcgx.role != FCGI_ROLE_RESPONDER ||
+        r->arena == NULL || parse_target(r, prefix) != RC_OK) {
         req_finish(r);
         return NULL;
     }
@@ -514,6 +537,12 @@ static size_t take_piece(FCGX_Stream *in, char *out, size_t room)
     int first = FCGX_GetChar(in);
     size_t ready;
 
+    /* The process was stopped, and goes on: so does the stream. */
+    while (first == EOF && FCGX_GetError(in) == EINTR) {
+        FCGX_ClearError(in);
+        in->isClosed = 0;
+        first = FCGX_GetChar(in);
+    }
     if (first == EOF) {
         return 0;
     }
@@ -534,6 +563,9 @@ static bool drain(struct req *r)
 
     if (r->parked) {
         return true;
+    }
+    if (FCGX_GetError(r->fcgx.in) != 0) {
+        return false; /* nothing more can be understood */
     }
     while (total <= REQ_DRAIN_BYTES && clock_boot_ms() < until_ms) {
         size_t n = take_piece(r->fcgx.in, piece, sizeof(piece));
