@@ -8,11 +8,13 @@
 #include "runtime/runtime.h"
 #include "sql/base/id.h"
 #include "sql/base/json.h"
+#include "sql/base/utf8.h"
 
 typedef enum rc operation_fn(struct step *, const struct request *,
                              const cJSON *args, const char *lead,
                              struct operation_result *);
 
+#define TITLE_BYTES 200
 #define TOO_LONG                                                               \
     "{\"error\":\"not accepted: with this message the research would have "    \
     "to cover more than the model can hold; say it in fewer words, or begin "  \
@@ -65,11 +67,24 @@ static enum rc refused(enum rc rc)
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
+/* A model's title as one bounded line; NULL without memory. */
+static const char *title_of(struct step *s, const cJSON *args)
+{
+    const char *text = json_str(args, "title", "");
+    size_t keep = utf8_clip(text, strlen(text), TITLE_BYTES);
+    char *line = arena_strndup(s->mem, text, keep);
+
+    for (char *c = line; c != NULL && *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' ? ' ' : *c;
+    }
+    return line;
+}
+
 static enum rc op_start(struct step *s, const struct request *q,
                         const cJSON *args, const char *lead,
                         struct operation_result *out)
 {
-    const char *title = arena_strdup(s->mem, json_str(args, "title", ""));
+    const char *title = title_of(s, args);
     const char *kept = lead[0] != '\0' ? arena_strdup(s->mem, lead) : NULL;
     int depth = DEPTH_NORMAL;
     char id[ID_TEXT_BYTES];

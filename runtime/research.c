@@ -22,6 +22,7 @@ const char research_please_deliver[] =
 
 struct cover {
     struct coverage *items;
+    bool *named; /* by the model */
     size_t n;
 };
 
@@ -35,9 +36,11 @@ static enum rc list_requirements(struct step *s, struct cover *out)
 
     out->n = 0;
     out->items = arena_alloc(s->mem, (n + 1) * sizeof(out->items[0]));
-    if (rc != RC_OK || out->items == NULL) {
+    out->named = arena_alloc(s->mem, (n + 1) * sizeof(out->named[0]));
+    if (rc != RC_OK || out->items == NULL || out->named == NULL) {
         return rc == RC_OK ? RC_TOO_LARGE : rc;
     }
+    memset(out->named, 0, (n + 1) * sizeof(out->named[0]));
     out->items[out->n++] = (struct coverage){
         .message_id = s->run.message_id, .status = COVERED_NOT, .remark = ""};
     for (size_t i = 0; i < n; i++) {
@@ -70,7 +73,8 @@ static struct coverage *find_requirement(struct cover *c, const char *id)
     return NULL;
 }
 
-/* What the model states; unknown ids and words are ignored. */
+/* What the model states; unknown ids and words are ignored. Of two statements
+ * on one requirement the less favourable counts. */
 static enum rc read_coverage(struct step *s, const cJSON *list, struct cover *c)
 {
     const cJSON *item;
@@ -85,6 +89,10 @@ static enum rc read_coverage(struct step *s, const cJSON *list, struct cover *c)
                          &status) != RC_OK) {
             continue;
         }
+        if (c->named[line - c->items] && status <= (int)line->status) {
+            continue;
+        }
+        c->named[line - c->items] = true;
         line->status = (enum coverage_status)status;
         line->remark = arena_strdup(s->mem, json_str(item, "note", ""));
         if (line->remark == NULL) {
@@ -298,6 +306,23 @@ static enum rc pause_for(struct step *s, struct tool_call *t,
     return rc;
 }
 
+/* Neither asked nor assumed: the Run ends at once, and says what it lacked. */
+static enum rc fail_for(struct step *s, struct tool_call *t,
+                        const char *question)
+{
+    enum rc rc = tool_settle_inside(
+        s, t, false, "{\"outcome\":\"not asked: the research ends\"}",
+        "not asked");
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    s->run.question = question;
+    s->save = true;
+    return run_end(s, RUN_FAILED, REASON_NO_REPLY,
+                   "Something was missing that only the person could tell.");
+}
+
 static enum rc take_question(struct step *s, struct tool_call *t)
 {
     const char *question = NULL;
@@ -333,12 +358,7 @@ static enum rc take_question(struct step *s, struct tool_call *t)
     case MISSING_INFO__MAX:
         break;
     }
-    s->run.question = question;
-    run_hit_limit(s, REASON_NO_REPLY);
-    return tool_settle_inside(s, t, false,
-                              "{\"outcome\":\"not asked: end with what is "
-                              "there\"}",
-                              "not asked");
+    return fail_for(s, t, question);
 }
 
 static enum rc take_note(struct step *s, struct tool_call *t)

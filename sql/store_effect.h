@@ -97,6 +97,8 @@ enum rc store_tool_call_of_request(struct store *, int64_t request_id,
                                    size_t *n) RC_MUST_CHECK;
 enum rc store_source_get(struct store *, int64_t account_id, int64_t id,
                          struct arena *, struct source *) RC_MUST_CHECK;
+/* By their numbers. A continuation's begin with those that the Runs it goes on
+ * from had found: a number means the same passage over the whole chain. */
 enum rc store_source_of_run(struct store *, int64_t run_id, struct arena *,
                             struct source **, size_t *n) RC_MUST_CHECK;
 enum rc store_note_of_run(struct store *, int64_t run_id, struct arena *,
@@ -182,7 +184,7 @@ enum rc store_run_skip_planned(struct store *, const struct run *,
                                int64_t now_ms) RC_MUST_CHECK;
 
 /* The passage as a source of the Run: n is its number, an old one if the Run
- * has retrieved the passage before. */
+ * has retrieved the passage before, or a Run that it goes on from. */
 enum rc store_source_add(struct store *, const struct run *,
                          struct source *) RC_MUST_CHECK;
 enum rc store_note_add(struct store *, int64_t run_id, const char *body,

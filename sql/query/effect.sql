@@ -123,11 +123,24 @@ UPDATE tool_call
 -- stmt: TOOL_CALL_PLANNED read params=1 cols=1
 SELECT id FROM tool_call WHERE run_id = :run AND state = 'planned' ORDER BY id;
 
--- stmt: SOURCE_FIND read params=2 cols=2
-SELECT id, n FROM source WHERE run_id = :run AND passage = :passage;
+-- stmt: SOURCE_FIND read scan params=2 cols=2
+-- Of this Run, or of one that it goes on from: numbers hold over the chain.
+WITH RECURSIVE chain (id) AS (
+    VALUES (:run)
+    UNION ALL
+    SELECT run.continues FROM chain JOIN run ON run.id = chain.id
+     WHERE run.continues IS NOT NULL)
+SELECT s.id, s.n FROM chain JOIN source AS s ON s.run_id = chain.id
+ WHERE s.passage = :passage;
 
--- stmt: SOURCE_NEXT read params=1 cols=1
-SELECT COALESCE(max(n), 0) + 1 FROM source WHERE run_id = :run;
+-- stmt: SOURCE_NEXT read scan params=1 cols=1
+WITH RECURSIVE chain (id) AS (
+    VALUES (:run)
+    UNION ALL
+    SELECT run.continues FROM chain JOIN run ON run.id = chain.id
+     WHERE run.continues IS NOT NULL)
+SELECT COALESCE(max(s.n), 0) + 1
+  FROM chain JOIN source AS s ON s.run_id = chain.id;
 
 -- stmt: SOURCE_INSERT write params=8 cols=0
 INSERT INTO source (run_id, tool_call_id, n, passage, title, location, heading,
@@ -141,11 +154,17 @@ SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
   JOIN run ON run.id = s.run_id
  WHERE s.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: SOURCE_OF_RUN read params=1 cols=9
-SELECT id, run_id, tool_call_id, n, passage, title, location, heading, body
-  FROM source
- WHERE run_id = :run
- ORDER BY n;
+-- stmt: SOURCE_OF_RUN read scan params=1 cols=9
+-- Those of the Runs that it goes on from among them.
+WITH RECURSIVE chain (id) AS (
+    VALUES (:run)
+    UNION ALL
+    SELECT run.continues FROM chain JOIN run ON run.id = chain.id
+     WHERE run.continues IS NOT NULL)
+SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
+       s.heading, s.body
+  FROM chain JOIN source AS s ON s.run_id = chain.id
+ ORDER BY s.n;
 
 -- stmt: NOTE_INSERT write params=3 cols=0
 INSERT INTO note (run_id, body, created_ms) VALUES (:run, :body, :now_ms);
