@@ -490,18 +490,45 @@ bool req_query_malformed(const struct req *r)
     return r->query_malformed;
 }
 
-const char *req_param(const struct req *r, const char *name)
+/* The variable, from *at on, which is moved behind it; or NULL. */
+static const char *next_param(char *const **at, const char *name)
 {
     size_t len = strlen(name);
 
     /* Some twenty variables are asked for in each request: not all of each
      * other one is compared, as FCGX_GetParam does it. */
-    for (char **p = r->fcgx.envp; p != NULL && *p != NULL; p++) {
+    for (char *const *p = *at; p != NULL && *p != NULL; p++) {
         if (**p == *name && strncmp(*p, name, len) == 0 && (*p)[len] == '=') {
+            *at = p + 1;
             return *p + len + 1;
         }
     }
     return NULL;
+}
+
+const char *req_param(const struct req *r, const char *name)
+{
+    char *const *at = r->fcgx.envp;
+
+    return next_param(&at, name);
+}
+
+/* A header, or all of that name in one: the web server may pass each on. Who
+ * lacks the memory sees what no header can say. */
+static const char *joined_header(const struct req *r, const char *variable)
+{
+    char *const *at = r->fcgx.envp;
+    const char *value = next_param(&at, variable);
+    const char *more = value == NULL ? NULL : next_param(&at, variable);
+
+    while (more != NULL) {
+        value = arena_printf(r->arena, "%s, %s", value, more);
+        if (value == NULL) {
+            return ", ";
+        }
+        more = next_param(&at, variable);
+    }
+    return value;
 }
 
 const char *req_header(const struct req *r, const char *name)
@@ -527,7 +554,7 @@ const char *req_header(const struct req *r, const char *name)
         }
         variable[sizeof("HTTP_") - 1 + i] = c;
     }
-    return req_param(r, variable);
+    return joined_header(r, variable);
 }
 
 /* What the library has in its buffer, after reading once if it is empty. 0 at

@@ -98,7 +98,8 @@ const char *req_query(const struct req *, const char *name);
 /* A query whose escapes are wrong or not UTF-8: none of it is readable. */
 bool req_query_malformed(const struct req *);
 
-/* "Content-Type", "idempotency-key"; NULL if the peer sent none. */
+/* "Content-Type", "idempotency-key"; NULL if the peer sent none. One that came
+ * several times is one list, "a, b" (RFC 9110 5.3), which few names take. */
 const char *req_header(const struct req *, const char *name);
 /* A CGI variable as it is: REMOTE_ADDR, REMOTE_USER; NULL if missing. */
 const char *req_param(const struct req *, const char *name);
