@@ -33,8 +33,10 @@ enum rc store_open(const char *dir, int64_t busy_ms, struct store **out)
     }
     opt.path = path;
     st->busy_ms = busy_ms;
-    rc = db_open(&opt, &st->db);
+    st->heads = hash_heads_new();
+    rc = st->heads == NULL ? RC_NOMEM : db_open(&opt, &st->db);
     if (rc != RC_OK) {
+        hash_heads_free(st->heads);
         free(st);
         return rc;
     }
@@ -46,6 +48,7 @@ void store_close(struct store *st)
 {
     if (st != NULL) {
         db_close(st->db);
+        hash_heads_free(st->heads);
         free(st);
     }
 }

@@ -138,7 +138,7 @@ enum rc store_segment_add(struct store *st, int64_t run_id, int64_t parent_id,
     enum rc rc;
 
     if (root) {
-        hash_sha256(body, len, sum);
+        hash_heads_sha256(st->heads, body, len, len, sum);
         rc = find_root(st, sum, id);
         if (rc != RC_NOT_FOUND) {
             return rc;
@@ -198,13 +198,19 @@ static enum rc add_segment(struct store *st, int64_t id, struct buf *out)
     return db_end(q);
 }
 
+/* *head_len: of the root, with which many bodies begin. */
 static enum rc add_body(struct store *st, int64_t segment_id, const char *tail,
-                        struct buf *out)
+                        struct buf *out, size_t *head_len)
 {
     int64_t ids[CHAIN_MAX];
     size_t n = 0;
+    size_t from = out->len;
     enum rc rc = chain_of(st, segment_id, ids, &n);
 
+    if (rc == RC_OK && n > 0) {
+        rc = add_segment(st, ids[--n], out);
+        *head_len = out->len - from;
+    }
     while (rc == RC_OK && n > 0) {
         rc = add_segment(st, ids[--n], out);
     }
@@ -237,14 +243,15 @@ enum rc store_segment_after_root(struct store *st, int64_t id, struct buf *out)
 }
 
 static enum rc check_sum(struct store *st, int64_t request_id,
-                         const struct buf *out, size_t from)
+                         const struct buf *out, size_t from, size_t head_len)
 {
     uint8_t sum[HASH_BYTES];
     struct dbq *q = db_use(st->db, STMT_REQUEST_BODY_FACTS);
     bool same = false;
     enum rc rc;
 
-    hash_sha256(buf_str(out) + from, out->len - from, sum);
+    hash_heads_sha256(st->heads, buf_str(out) + from, out->len - from, head_len,
+                      sum);
     db_bind_i64(q, ":id", request_id);
     if (db_next(q)) {
         same = db_bytes(q, 3) == HASH_BYTES &&
@@ -262,6 +269,7 @@ enum rc store_request_input(struct store *st, int64_t request_id,
     const char *tail = "";
     int64_t segment = 0;
     size_t from = out->len;
+    size_t head_len = 0;
     enum rc rc;
 
     if (a == NULL) {
@@ -278,10 +286,10 @@ enum rc store_request_input(struct store *st, int64_t request_id,
         rc = RC_NOT_FOUND;
     }
     if (rc == RC_OK) {
-        rc = add_body(st, segment, tail, out);
+        rc = add_body(st, segment, tail, out, &head_len);
     }
     if (rc == RC_OK) {
-        rc = check_sum(st, request_id, out, from);
+        rc = check_sum(st, request_id, out, from, head_len);
     }
     arena_free(a);
     return rc;
@@ -291,13 +299,14 @@ enum rc store_request_input(struct store *st, int64_t request_id,
 
 static enum rc insert_request(struct store *st, const struct run *run,
                               const struct request_new *in,
-                              const struct buf *body, int64_t *id)
+                              const struct buf *body, size_t head_len,
+                              int64_t *id)
 {
     uint8_t sum[HASH_BYTES];
     struct dbq *q = db_use(st->db, STMT_REQUEST_INSERT);
     enum rc rc;
 
-    hash_sha256(buf_str(body), body->len, sum);
+    hash_heads_sha256(st->heads, buf_str(body), body->len, head_len, sum);
     db_bind_i64(q, ":run", run->id);
     store_bind_word(q, ":purpose", LIST_REQUEST_PURPOSE, (int)in->purpose);
     db_bind_i64(q, ":attempt", in->attempt);
@@ -320,13 +329,14 @@ enum rc store_request_plan(struct store *st, const struct run *run,
                            struct request *out)
 {
     struct buf body;
+    size_t head_len = 0;
     int64_t id = 0;
     enum rc rc;
 
     buf_init(&body, BODY_LIMIT_BYTES);
-    rc = add_body(st, in->segment_id, in->tail, &body);
+    rc = add_body(st, in->segment_id, in->tail, &body, &head_len);
     if (rc == RC_OK) {
-        rc = insert_request(st, run, in, &body, &id);
+        rc = insert_request(st, run, in, &body, head_len, &id);
     }
     buf_free(&body);
     if (rc == RC_OK) {

@@ -10,8 +10,9 @@
 struct store {
     struct db *db;
     int64_t busy_ms;
-    int64_t epoch;           /* of the lease this store owns; 0: none */
-    int64_t renewed_boot_ms; /* when the lease row was last renewed */
+    int64_t epoch;            /* of the lease this store owns; 0: none */
+    int64_t renewed_boot_ms;  /* when the lease row was last renewed */
+    struct hash_heads *heads; /* of bodies of model requests */
 };
 
 /* A value of a word list from a text column. A word outside the list cannot

@@ -130,6 +130,37 @@ START_TEST(sha256_is_sha256)
 }
 END_TEST
 
+/* More beginnings than are kept, some alike but for a byte or in length, each
+ * of them met again: the hash is the same as without. */
+START_TEST(a_known_beginning_changes_no_hash)
+{
+    static const size_t LEN[] = {0, 1, 63, 64, 65, 4000, 32768, 40000};
+    const size_t n = sizeof(LEN) / sizeof(LEN[0]);
+    static char text[41000];
+    struct hash_heads *heads = hash_heads_new();
+    uint8_t plain[HASH_BYTES];
+    uint8_t with[HASH_BYTES];
+
+    ck_assert_ptr_nonnull(heads);
+    for (size_t round = 0; round < 6 * n; round++) {
+        size_t head_len = LEN[round % n];
+        size_t len = head_len + round % 3 * 400;
+
+        memset(text, 'a' + (int)(round % 5), sizeof(text));
+        if (head_len > 0) {
+            text[head_len - 1] = (char)('a' + round % 2);
+        }
+        hash_sha256(text, len, plain);
+        for (int again = 0; again < 2; again++) {
+            hash_heads_sha256(heads, text, len, head_len, with);
+            ck_assert_int_eq(memcmp(with, plain, HASH_BYTES), 0);
+        }
+    }
+    hash_heads_free(heads);
+    hash_heads_free(NULL);
+}
+END_TEST
+
 START_TEST(lists_of_parts_differ)
 {
     static const struct {
@@ -200,6 +231,7 @@ Suite *id_suite(void)
     tcase_add_test(t, outcomes_have_names);
     tcase_add_test(t, clocks_agree);
     tcase_add_test(t, sha256_is_sha256);
+    tcase_add_test(t, a_known_beginning_changes_no_hash);
     tcase_add_test(t, lists_of_parts_differ);
     tcase_add_test(t, random_numbers_spread);
     suite_add_tcase(s, t);

@@ -21,4 +21,16 @@ void hash_parts(const struct hash_part parts[], size_t n,
                 uint8_t out[HASH_BYTES]);
 void hash_hex(const uint8_t in[HASH_BYTES], char out[2 * HASH_BYTES + 1]);
 
+/* Many texts begin alike: of a few such beginnings this keeps the state of the
+ * hash after them, so that only the rest is hashed. Nothing is taken on trust:
+ * a beginning is compared with the one that is kept, byte by byte. */
+struct hash_heads;
+
+struct hash_heads *hash_heads_new(void); /* NULL: no memory */
+void hash_heads_free(struct hash_heads *);
+
+/* hash_sha256 of len bytes, of which the first head_len are such a beginning. */
+void hash_heads_sha256(struct hash_heads *, const void *bytes, size_t len,
+                       size_t head_len, uint8_t out[HASH_BYTES]);
+
 #endif
