@@ -79,6 +79,8 @@ export function createActions(store, sync) {
             key });
         if (detail) {
             giveBack(id, draft, detail);
+        } else {
+            sync.reached();
         }
         return detail === '';
     }
@@ -144,6 +146,7 @@ export function createActions(store, sync) {
         ui.refuse(place, '');
         try {
             applyAccepted(store, await persist(attempt));
+            sync.reached();
             return true;
         } catch (error) {
             ui.refuse(place, why(error));

@@ -5,8 +5,7 @@
  * The cursor starts at a read's `as_of` and moves only by `next`. A feed that
  * holds polls without end; one that listens lives on what others hand to it,
  * and asks, without hold, only for what it lacks. Every poll, whatever becomes
- * of it, ends in settle(), and settle() alone schedules the next one. What is
- * done with a reply is the caller's business.
+ * of it, ends in settle(), and settle() alone schedules the next one.
  *
  * @import { Pace } from './pace.js'
  * @import { Changes } from './types.js'
@@ -54,10 +53,11 @@ export function createFeed(options) {
     let timer = null;
     /** @type {AbortController | null} */
     let abort = null;
+    /** Whether the server may hold the poll under way. */
+    let isHeld = false;
     /** Whether the poll under way was given up for another. */
     let woken = false;
-    /** Whether the next reply is to tell that the server is there: it is asked
-     *  for without hold, so that the page soon knows. */
+    /** Ask without hold, so that the page soon knows: is the server there? */
     let inDoubt = false;
 
     function begin() {
@@ -67,6 +67,7 @@ export function createFeed(options) {
         const after = cursor;
         const began = now();
         const wait = inDoubt ? 0 : pace?.hold ?? 0;
+        isHeld = wait > 0;
         abort = new AbortController();
         options.poll(after, wait, abort.signal).then(
             (reply) => settle(mine, after, reply, null,
@@ -122,8 +123,7 @@ export function createFeed(options) {
 
     const lacks = () => unsure || cursor < heard;
 
-    /** Not of the feed that is followed here, or not joined to anything.
-     *  @param {Changes} reply */
+    /** Of another feed, or of nowhere in it. @param {Changes} reply */
     const isOdd = (reply) => reply.reset || reply.feed !== id;
 
     /** Take what is new in a reply. False if that ended this feed.
@@ -209,14 +209,19 @@ export function createFeed(options) {
         halt();
     }
 
-    /** From now on ask so; null: not at all.
+    /** From now on ask so; null: not at all. A poll that is not held may end.
      *  @param {Pace | null} next */
     function setPace(next) {
-        if (next !== pace) {
-            pace = next;
+        if (next === pace) {
+            return;
+        }
+        pace = next;
+        inDoubt = true;
+        if (next === null || !abort || isHeld) {
             halt();
             goOn();
         }
+        unsure = true;
     }
 
     /**

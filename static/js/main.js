@@ -61,10 +61,9 @@ function listen() {
     addEventListener('online', () => sync.wake());
     // A page that is put to sleep must not keep others from going on.
     document.addEventListener('freeze', () => sync.tabs.leave());
-    document.addEventListener('resume', () => sync.tabs.join());
+    document.addEventListener('resume', () => sync.wake());
     addEventListener('pagehide', () => sync.tabs.leave());
-    addEventListener('pageshow', () => sync.tabs.join());
-    sync.tabs.join();
+    addEventListener('pageshow', ({ persisted }) => persisted && sync.wake());
 }
 
 async function start() {

@@ -8,16 +8,13 @@
 import { batch, signal } from '@preact/signals';
 
 import * as api from './api.js';
-import { applyChanges, applyConversation, applyOverview, applyRunRead,
-} from './apply.js';
+import { applyChanges, applyConversation, applyOverview } from './apply.js';
 import { createFeed } from './feed.js';
 import { SPACE } from './keep.js';
 import { backoff } from './pace.js';
+import { createRereads } from './rereads.js';
 import { isBehind } from './rules.js';
 import { createTabs } from './tabs.js';
-
-/** Waits between reads of a Run whose answer is not readable yet. */
-const REREAD_MS = [250, 1000, 3000, 8000];
 
 const HEALTH_MS = 20_000;
 
@@ -37,8 +34,7 @@ export class Sync {
     #turn = 0;
     /** Whether all is yet to be read. */
     #lacksAll = true;
-    /** @type {Map<string, Promise<void>>} */
-    #reading = new Map();
+    #rereads;
     #healthAt = 0;
 
     /**
@@ -54,6 +50,7 @@ export class Sync {
             onLink: (error) => this.#onLink(error),
             onPolled: (after, reply) => this.tabs.handOn(after, reply),
         });
+        this.#rereads = createRereads(store, (feed) => this.#isOther(feed));
         this.tabs = createTabs({
             name: SPACE,
             locks: navigator.locks,
@@ -87,6 +84,7 @@ export class Sync {
                     applyConversation(this.store, open);
                 }
             });
+            this.tabs.join();
             this.feed.start(same ? Math.min(all.as_of, open.as_of)
                 : all.as_of, all.feed);
             this.missing.value = open ? '' : id;
@@ -102,6 +100,7 @@ export class Sync {
             if (mine === this.#turn) {
                 this.#failures += 1;
                 this.#onLink(error);
+                this.tabs.leave();
                 this.#timer = setTimeout(() => this.restart(),
                     backoff(this.#failures, Math.random()));
             }
@@ -123,7 +122,7 @@ export class Sync {
 
     /** @param {Changes} reply */
     #onReply(reply) {
-        if (reply.reset || !this.sameFeed(reply.feed)) {
+        if (reply.reset || reply.feed !== this.store.feed) {
             this.restart();
             return false;
         }
@@ -153,9 +152,14 @@ export class Sync {
         }
     }
 
-    /** @param {string} feed */
-    sameFeed(feed) {
-        return feed === this.store.feed;
+    /** Whether a reply is of another database; then all is read again.
+     *  @param {string} feed */
+    async #isOther(feed) {
+        if (feed === this.store.feed) {
+            return false;
+        }
+        await this.restart();
+        return true;
     }
 
     /**
@@ -164,8 +168,7 @@ export class Sync {
      */
     async readConversation(id, before) {
         const reply = await api.conversation(id, before);
-        if (!this.sameFeed(reply.feed)) {
-            await this.restart();
+        if (await this.#isOther(reply.feed)) {
             return;
         }
         applyConversation(this.store, reply, before !== undefined);
@@ -182,44 +185,9 @@ export class Sync {
         }
     }
 
-    /**
-     * Read a Run, and again a few times while its answer lags behind what is
-     * known of it. One reader per Run.
-     * @param {string} id @returns {Promise<void>}
-     */
+    /** Until it lacks nothing. @param {string} id */
     readRun(id) {
-        const now = this.#reading.get(id);
-        if (now) {
-            return now;
-        }
-        const reading = this.#readUntilWhole(id)
-            .finally(() => this.#reading.delete(id));
-        this.#reading.set(id, reading);
-        return reading;
-    }
-
-    /** @param {string} id */
-    async #readUntilWhole(id) {
-        for (const pause of [...REREAD_MS, 0]) {
-            try {
-                const reply = await api.run(id);
-                if (!this.sameFeed(reply.feed)) {
-                    await this.restart();
-                    return;
-                }
-                applyRunRead(this.store, reply);
-            } catch (error) {
-                if (error instanceof api.ApiError && error.status === 404) {
-                    return;
-                }
-            }
-            const lacks = isBehind(this.store.texts.peek(id),
-                this.store.runs.peek(id)?.value);
-            if (!lacks && this.store.details.peek(id)?.loaded) {
-                return;
-            }
-            await new Promise((done) => setTimeout(done, pause));
-        }
+        return this.#rereads(id);
     }
 
     /** How runtime and model are; not more often than asked for. */
@@ -248,12 +216,20 @@ export class Sync {
         this.#showLink({ status: 0, code: 'no_connection', detail: '' });
     }
 
-    /** The network is back. */
+    /** The network is back, or the page was woken. */
     wake() {
         if (this.#lacksAll) {
             this.restart();
         } else {
+            this.tabs.join();
             this.tabs.wake(true);
+        }
+    }
+
+    /** The server answered to something else. */
+    reached() {
+        if (this.link.peek().state === 'reconnecting' && !this.#lacksAll) {
+            this.tabs.wake(false);
         }
     }
 

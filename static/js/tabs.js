@@ -19,8 +19,8 @@ import { ALONE, ALONE_UNSEEN, LEADING, LISTENING } from './pace.js';
 const SILENCE_MS = 80_000;
 
 /** What tabs tell each other: a reply to a poll that began at `after`, a
- *  failure, a wish to be told news at once, or only that somebody is there.
- *  @typedef {{ after?: number, reply?: Changes, error?: any, ask?: boolean
+ *  failure, that it is time to try again, or only that somebody is there.
+ *  @typedef {{ after?: number, reply?: Changes, error?: any, ask?: true
  *     }} Told */
 
 /**
@@ -67,7 +67,7 @@ export function createTabs(options) {
         follow();
     }
 
-    /** Let others go on: this page is put to sleep, or left. */
+    /** Let others go on: this page is put to sleep, or lacks what news are of. */
     function leave() {
         role = 'away';
         feed.setPace(null);
@@ -150,9 +150,9 @@ export function createTabs(options) {
 
     /** @param {Told} told */
     function hear({ after, reply, error, ask }) {
-        if (ask !== undefined) {
+        if (ask) {
             if (role === 'leader') {
-                feed.wake(ask);
+                feed.wake(false);
             }
             return;
         }
@@ -181,12 +181,12 @@ export function createTabs(options) {
         }
     }
 
-    /** The network is back, or somebody else should know that it is.
-     *  @param {boolean} anew */
+    /** The network or the server is back.
+     *  @param {boolean} anew  what was asked of it before is lost */
     function wake(anew) {
         feed.wake(anew);
         if (role === 'follower') {
-            tell({ ask: anew });
+            tell({ ask: true });
         }
     }
 

@@ -300,3 +300,31 @@ browserTest('another database under open pages: all tabs drop what they had',
     }
     assert.deepEqual(reads.map((all) => all.length), [1, 1]);
   });
+
+browserTest('a tab that cannot read anew lets another poll, and goes on when it can',
+  TIMEOUT_MS, async (t, browser) => {
+    const all = await stage(t, browser);
+    const { page } = all;
+    await page.say('A question of before');
+    await page.untilAnswered('A question of before');
+    const [other] = await openTabs(browser, all, 1);
+    await browser.untilHeld(1, [page]);
+    page.mayFail = true;
+
+    // It is told to read all again, and what it reads is refused.
+    let isRefused = true;
+    await page.tab.route(/\/api\/v1\/overview/, (route) => (isRefused
+      ? route.fulfill({ status: 503, json: { status: 503, code: 'busy', title: 'Busy' } })
+      : route.fallback()));
+    let resets = 1;
+    await page.rewrite(/\/changes\?/, (json) => ({ ...json, reset: (resets -= 1) >= 0 }));
+    await other.say('A question of after');
+    await browser.untilHeld(1, [other]);
+    await page.notice.getByText('Busy').waitFor();
+    await other.untilSays('A question of after', 'A scripted answer.');
+    await other.notice.locator('.notice').waitFor({ state: 'detached' });
+
+    isRefused = false;
+    await page.untilSays('A question of after', 'A scripted answer.');
+    await page.notice.locator('.notice').waitFor({ state: 'detached' });
+  });

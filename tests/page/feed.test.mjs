@@ -263,15 +263,26 @@ test('who takes the lead goes on from its own cursor and hands on', async () => 
     const t = await listening();
     t.feed.take(10, reply(12, [11, 12]));
     t.told.length = 0;
+    // The one before may have had trouble: first see that the server is there.
     t.feed.setPace(LEADING);
-    assert.deepEqual([t.polls[1].after, t.polls[1].wait], [12, 50]);
+    assert.deepEqual([t.polls[1].after, t.polls[1].wait], [12, 0]);
     await t.answer({ changes: [{ seq: 13 }], next: 13 });
     assert.deepEqual(t.told, [[12, 13]]);
+    assert.deepEqual([t.polls[2].after, t.polls[2].wait], [13, 50]);
     // Replaced, it gives its poll up and asks what it may have missed.
     t.feed.setPace(LISTENING);
     await t.settle();
     assert.deepEqual([t.polls[3].after, t.polls[3].wait], [13, 0]);
     assert.deepEqual(t.links.filter((error) => error), []);
+});
+
+test('a poll that is not held is not given up for another pace', async () => {
+    const t = setUp({ pace: LISTENING });
+    t.feed.start(5, 'f');
+    t.feed.setPace(LEADING);
+    assert.equal(t.polls.length, 1);
+    await t.answer({ next: 5 });
+    assert.deepEqual([t.polls.length, t.polls[1].wait], [2, 50]);
 });
 
 test('alone and unseen it asks now and then, without hold', async () => {
@@ -282,6 +293,7 @@ test('alone and unseen it asks now and then, without hold', async () => {
     assert.equal(t.polls[1].wait, 0);
     t.feed.setPace(null);
     await t.settle();
+    t.feed.wake(true);
     assert.equal(t.polls.length, 2);
     assert.deepEqual(t.links, [null]);
 });

@@ -1,0 +1,53 @@
+/**
+ * rereads.js - Runs that are known to lack something are read until they do
+ * not. One reader per Run, however many ask for it.
+ *
+ * @import { Store } from './store.js'
+ */
+import * as api from './api.js';
+import { applyRunRead } from './apply.js';
+import { isBehind } from './rules.js';
+
+/** Waits between reads of a Run whose answer is not readable yet. */
+const REREAD_MS = [250, 1000, 3000, 8000];
+
+/**
+ * @param {Store} store
+ * @param {(feed: string) => Promise<boolean>} isOther  whether a reply is of
+ *     another database, which is then seen to
+ * @returns {(id: string) => Promise<void>}
+ */
+export function createRereads(store, isOther) {
+    /** @type {Map<string, Promise<void>>} */
+    const reading = new Map();
+
+    /** @param {string} id */
+    async function readUntilWhole(id) {
+        for (const pause of [...REREAD_MS, 0]) {
+            try {
+                const reply = await api.run(id);
+                if (await isOther(reply.feed)) {
+                    return;
+                }
+                applyRunRead(store, reply);
+            } catch (error) {
+                if (error instanceof api.ApiError && error.status === 404) {
+                    return;
+                }
+            }
+            const lacks = isBehind(store.texts.peek(id),
+                store.runs.peek(id)?.value);
+            if (!lacks && store.details.peek(id)?.loaded) {
+                return;
+            }
+            await new Promise((done) => setTimeout(done, pause));
+        }
+    }
+
+    return (id) => {
+        const now = reading.get(id) ?? readUntilWhole(id)
+            .finally(() => reading.delete(id));
+        reading.set(id, now);
+        return now;
+    };
+}
