@@ -5,6 +5,7 @@
 
 #define MAX_CONVERSATIONS 500
 #define MAX_ACTIVE_RUNS   1000
+#define MAX_UNSEEN        500
 
 struct overview {
     struct read read;
@@ -13,6 +14,8 @@ struct overview {
     size_t n_conversations;
     struct run *runs;
     size_t n_runs;
+    struct notification *unseen;
+    size_t n_unseen;
 };
 
 static enum rc read_lists(const struct ask *ask, struct overview *o)
@@ -36,6 +39,11 @@ static enum rc read_lists(const struct ask *ask, struct overview *o)
     if (rc == RC_OK) {
         rc = store_run_list(ask->store, &active, ask->arena, &o->runs,
                             &o->n_runs);
+    }
+    if (rc == RC_OK) {
+        rc = store_notification_unseen(ask->store, o->read.account_id,
+                                       MAX_UNSEEN, ask->arena, &o->unseen,
+                                       &o->n_unseen);
     }
     return rc;
 }
@@ -64,6 +72,12 @@ static void put_overview(const struct ask *ask, struct json_out *json,
     json_open_array(json);
     for (size_t i = 0; i < o->n_runs; i++) {
         view_run(json, &o->runs[i]);
+    }
+    json_close_array(json);
+    json_key(json, "notifications");
+    json_open_array(json);
+    for (size_t i = 0; i < o->n_unseen; i++) {
+        view_notification(json, &o->unseen[i]);
     }
     json_close_array(json);
 }

@@ -197,22 +197,34 @@ enum rc store_change_runs(struct store *st, int64_t after, struct arena *a,
     return RC_OK;
 }
 
+static void read_notification(struct dbq *q, struct arena *a, void *item)
+{
+    struct notification *n = item;
+
+    (void)a;
+    n->id = db_i64(q, 0);
+    n->run_id = db_i64(q, 1);
+    n->created_ms = db_i64(q, 2);
+    n->seen_ms = db_i64_or(q, 3, 0);
+}
+
 enum rc store_notification_get(struct store *st, int64_t account_id, int64_t id,
                                struct notification *out)
 {
     struct dbq *q = db_use(st->db, STMT_NOTIFICATION_GET);
-    bool found = false;
-    enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    if (db_next(q)) {
-        found = true;
-        out->id = db_i64(q, 0);
-        out->run_id = db_i64(q, 1);
-        out->created_ms = db_i64(q, 2);
-        out->seen_ms = db_i64_or(q, 3, 0);
-    }
-    rc = db_end(q);
-    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+    return store_read_one(q, NULL, read_notification, out);
+}
+
+enum rc store_notification_unseen(struct store *st, int64_t account_id,
+                                  int64_t limit, struct arena *a,
+                                  struct notification **out, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_NOTIFICATION_UNSEEN);
+
+    db_bind_i64(q, ":account", account_id);
+    db_bind_i64(q, ":limit", limit);
+    return store_read_list(q, a, read_notification, sizeof(**out), out, n);
 }

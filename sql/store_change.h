@@ -45,5 +45,10 @@ struct notification {
 };
 enum rc store_notification_get(struct store *, int64_t account_id, int64_t id,
                                struct notification *) RC_MUST_CHECK;
+/* Those that were not seen yet, of the newest Runs first, at most limit. */
+enum rc store_notification_unseen(struct store *, int64_t account_id,
+                                  int64_t limit, struct arena *,
+                                  struct notification **,
+                                  size_t *n) RC_MUST_CHECK;
 
 #endif

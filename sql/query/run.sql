@@ -152,6 +152,14 @@ INSERT INTO notification (account_id, run_id, kind, created_ms)
 VALUES (:account, :run, 'research_ended', :now_ms)
 ON CONFLICT (run_id, kind) DO NOTHING;
 
+-- stmt: NOTIFICATION_UNSEEN read params=2 cols=4
+-- The newest Runs first.
+SELECT id, run_id, created_ms, seen_ms
+  FROM notification INDEXED BY notification_unseen
+ WHERE account_id = :account AND seen_ms IS NULL
+ ORDER BY run_id DESC
+ LIMIT :limit;
+
 -- stmt: NOTIFICATION_GET read params=2 cols=4
 SELECT id, run_id, created_ms, seen_ms FROM notification
  WHERE id = :id AND account_id = :account;

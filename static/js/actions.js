@@ -16,6 +16,9 @@ import { why } from './words.js';
 
 const TITLE_CHARS = 60;
 
+/** So many pages back is a message looked for. */
+const SHOW_PAGES = 200;
+
 /** A title from the first line of a text. @param {string} text */
 export function titleFrom(text) {
     const line = Array.from(text.trim().split('\n', 1)[0].trim());
@@ -48,6 +51,21 @@ export function createActions(store, sync) {
                 ui.openError.value = why(error);
             }
         }
+    }
+
+    /** A message in its conversation, with the pages before it read until it is
+     *  there. @param {string} conversation @param {string} message */
+    async function show(conversation, message) {
+        await open(conversation);
+        for (let i = 0; i < SHOW_PAGES && message; i += 1) {
+            const thread = store.thread(conversation);
+            if (thread.order.includes(message) || !thread.hasMore
+                || ui.current.peek() !== conversation) {
+                break;
+            }
+            await read(conversation, thread.order[0]);
+        }
+        ui.showMessage.value = message;
     }
 
     /** Open the panel at a Run, and its conversation. @param {string} id */
@@ -162,6 +180,14 @@ export function createActions(store, sync) {
     const reply = (id, body, key) =>
         control(`reply:${id}`, () => api.reply(id, body, key));
 
+    /** Go on from a research that has ended; the new one is shown.
+     *  @param {string} id @param {string} body @param {string} key */
+    const proceed = (id, body, key) => control(`continue:${id}`, async () => {
+        const reply = await api.proceed(id, body, key);
+        ui.panelRun.value = reply.run?.id ?? '';
+        return reply;
+    });
+
     /** @param {string} id */
     function stop(id) {
         const key = api.newKey();
@@ -213,8 +239,8 @@ export function createActions(store, sync) {
         }
     }
 
-    return { open, openRun, older: read, send, retry, askAgain, adjust, reply,
-        stop, rename, see, remove, resume };
+    return { open, openRun, show, older: read, send, retry, askAgain, adjust, reply,
+        proceed, stop, rename, see, remove, resume };
 }
 
 /** @typedef {ReturnType<typeof createActions>} Actions */

@@ -3,7 +3,7 @@
  * from, so that the page works below any prefix.
  *
  * @import { Accepted, Changes, ConversationRead, Health, Mode, Overview,
- *           RunRead } from './types.js'
+ *           RunList, RunRead, SearchRead } from './types.js'
  */
 
 const ROOT = new URL('../', import.meta.url);
@@ -108,6 +108,19 @@ export const conversation = (conversation, before) =>
     call('GET', `conversations/${id(conversation)}?limit=50${
         before ? `&before=${id(before)}` : ''}`);
 
+/** Messages, answers and reports that hold the words.
+ *  @param {string} text @param {string} [before]  `next` of the page before
+ *  @returns {Promise<SearchRead>} */
+export const search = (text, before) => call('GET', `search?q=${id(text)}${
+    before ? `&before=${before}` : ''}`);
+
+/** Research of all conversations, newest first.
+ *  @param {string} state  '' for all @param {string} [before]  a Run
+ *  @returns {Promise<RunList>} */
+export const research = (state, before) => call('GET',
+    `runs?kind=research&limit=50${state ? `&state=${state}` : ''}${
+        before ? `&before=${id(before)}` : ''}`);
+
 /** @param {string} run @returns {Promise<RunRead>} */
 export const run = (run) => call('GET', `runs/${id(run)}`);
 
@@ -160,6 +173,10 @@ export const adjust = (run, body, key) =>
 /** @param {string} run @param {string} body @param {string} key */
 export const reply = (run, body, key) =>
     post(`runs/${id(run)}/reply`, { body }, key);
+
+/** @param {string} run @param {string} body  may be '' @param {string} key */
+export const proceed = (run, body, key) =>
+    post(`runs/${id(run)}/continue`, body.trim() ? { body } : {}, key);
 
 /** @param {string} run @param {string} key */
 export const stop = (run, key) => post(`runs/${id(run)}/stop`, {}, key);

@@ -3,7 +3,7 @@
  * rules.js. Each function is one step for whoever watches.
  *
  * @import { Accepted, Change, Changes, ConversationRead, News, Overview,
- *           RunRead } from './types.js'
+ *           RunList, RunRead } from './types.js'
  * @import { Store } from './store.js'
  * @import { When } from './put.js'
  */
@@ -24,8 +24,16 @@ export function applyOverview(store, reply) {
         reply.conversations.forEach((c) =>
             putConversation(store, c, read(reply.as_of)));
         reply.runs.forEach((r) => putRun(store, r, read(reply.as_of)));
+        store.unseen.value = new Set((reply.notifications ?? [])
+            .map((n) => n.run_id));
         store.loaded.value = true;
     });
+}
+
+/** @param {Store} store @param {RunList} reply */
+export function applyRunList(store, reply) {
+    batch(() => reply.runs.forEach((r) => putRun(store, r,
+        read(reply.as_of))));
 }
 
 /**
@@ -145,6 +153,12 @@ const KINDS = {
     'conversation.updated': (store, { conversation }, when) => {
         if (conversation) {
             putConversation(store, conversation, when);
+        }
+        return [];
+    },
+    'notification.created': (store, { notification: n }) => {
+        if (n && n.seen_at === null) {
+            store.unseen.value = new Set(store.unseen.peek()).add(n.run_id);
         }
         return [];
     },

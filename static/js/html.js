@@ -20,6 +20,7 @@ export const useApp = () => useContext(AppContext);
 /** @type {Record<string, string>} */
 const PATHS = {
     plus: 'M10 4v12M4 10h12',
+    search: 'M13.5 13.5L17 17M15 9A6 6 0 113 9a6 6 0 0112 0z',
     close: 'M5 5l10 10M15 5L5 15',
     menu: 'M3 6h14M3 10h14M3 14h9',
     pen: 'M4 16l.8-3.4L13.4 4 16 6.6l-8.6 8.6L4 16z',

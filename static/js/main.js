@@ -5,6 +5,7 @@ import { h, render } from 'preact';
 import { createActions } from './actions.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
+import { recall } from './keep.js';
 import { isActive } from './rules.js';
 import { Store } from './store.js';
 import { Sync } from './sync.js';
@@ -27,6 +28,11 @@ function say(news) {
         if (n.run.kind === 'research' && !isActive(n.run.state)
             && n.run.state !== 'stopped' && !ui.panelOpen.peek()) {
             ui.finished.value = n.run.id;
+        }
+        if (n.run.kind === 'research' && !isActive(n.run.state)
+            && recall('notify', false)) {
+            import('./notify.js').then((notify) => notify.tell(n.run,
+                () => actions.openRun(n.run.id)));
         }
         return n.run.kind === 'research' || !isActive(n.run.state)
             ? t('say.run', { title: titleOf(n.run),
@@ -86,6 +92,12 @@ async function start() {
     actions.resume();
     preload();
     addEventListener('hashchange', follow);
+    addEventListener('keydown', (event) => {
+        if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
+            event.preventDefault();
+            ui.findOpen.value = !ui.findOpen.peek();
+        }
+    });
     effect(() => {
         const open = store.conversation(ui.current.value);
         if (open && ui.visible.value) {

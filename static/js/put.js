@@ -33,6 +33,9 @@ export function putConversation(store, value, when) {
     const next = take(old, value, when);
     if (next !== old && !(old && old.value === null)) {
         store.conversations.value = new Map(all).set(value.id, next);
+        if (value.unread === 0) {
+            store.noteSeen(value.id);
+        }
     }
 }
 

@@ -48,6 +48,8 @@ export class Store {
     handoffsTo = new Index();
     /** All research known, by conversation. */
     researchIn = new Index();
+    /** Ids of research whose end nobody has seen yet. */
+    unseen = signal(/** @type {Set<string>} */ (new Set()));
     /** Ids of Runs that have not ended. */
     active = signal(/** @type {string[]} */ ([]));
 
@@ -61,6 +63,7 @@ export class Store {
         this.feed = '';
         this.conversations.value = new Map();
         this.active.value = [];
+        this.unseen.value = new Set();
     }
 
     /** @param {string} id */
@@ -105,6 +108,16 @@ export class Store {
         if (isActive(run.state) !== now.includes(run.id)) {
             this.active.value = isActive(run.state) ? [...now, run.id]
                 : now.filter((id) => id !== run.id);
+        }
+    }
+
+    /** All results of a conversation were seen. @param {string} id */
+    noteSeen(id) {
+        const now = this.unseen.peek();
+        const left = [...now].filter((run) =>
+            this.runs.peek(run)?.value.conversation_id !== id);
+        if (left.length < now.size) {
+            this.unseen.value = new Set(left);
         }
     }
 

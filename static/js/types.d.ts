@@ -130,6 +130,7 @@ export interface Change {
     tool_call?: ToolCall;
     source?: Source;
     conversation?: Conversation;
+    notification?: Notification;
 }
 
 export interface Changes {
@@ -154,6 +155,8 @@ export interface Overview {
     account: string | null;
     conversations: Conversation[];
     runs: Run[];
+    /** Ends of research that nobody has seen yet. */
+    notifications: Notification[];
 }
 
 export interface ConversationRead {
@@ -174,6 +177,41 @@ export interface RunRead {
     tool_calls: ToolCall[];
     handoffs: Handoff[];
     sources: Source[];
+}
+
+export interface RunList {
+    as_of: number;
+    feed: string;
+    runs: Run[];
+    has_more: boolean;
+}
+
+/** A text that was found. */
+export interface Found {
+    kind: 'message' | 'answer' | 'report';
+    conversation_id: string;
+    conversation_title: string;
+    message_id: string | null;
+    run_id: string | null;
+    title: string | null;
+    snippet: string;
+    at: number;
+}
+
+export interface SearchRead {
+    as_of: number;
+    feed: string;
+    results: Found[];
+    next: string | null;
+    complete: boolean;
+}
+
+export interface Notification {
+    id: string;
+    run_id: string;
+    kind: string;
+    created_at: number;
+    seen_at: number | null;
 }
 
 /** The reply to anything accepted: some of these, and always `as_of`. */

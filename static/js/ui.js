@@ -14,6 +14,8 @@ export const finished = signal('');
 export const listOpen = signal(false);
 /** Why the open conversation cannot be shown; '' if it can. */
 export const openError = signal('');
+/** The dialog in which everything is found. */
+export const findOpen = signal(false);
 /** Whether anybody can see this page. */
 export const visible = signal(true);
 /** Why the last action at a place was refused, by place.

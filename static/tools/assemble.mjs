@@ -18,8 +18,8 @@ import { minify } from 'terser';
 const LIMIT_BYTES = 60_000;
 
 /** Not needed for the first picture: loaded when the page is idle. */
-const LATER = new RegExp('^(?:js/views/(?:panel|research|activity)'
-    + '|js/markdown|vendor/marked)\\.js$');
+const LATER = new RegExp('^(?:js/views/(?:panel|research|activity|timeline|find)'
+    + '|js/(?:markdown|notify|timeline)|vendor/marked)\\.js$');
 
 /** All style sheets, joined in the order of their names. */
 const SHEET = 'css/aside.css';

@@ -29,7 +29,11 @@ export function App() {
                         <${Composer} place=${ui.current.value} />`
                     : html`<${Starting} error=${sync.link.value.error} />`}
             </main>
-            ${panel && html`<${LatePanel} />`}
+            ${panel && html`<${Late} load=${loadPanel} waiting=${(
+                /** @type {string} */ key) => html`<aside class="panel"
+                id="panel"><p class="panel-empty quiet">${t(key)}</p></aside>`}
+            />`}
+            ${ui.findOpen.value && html`<${Late} load=${loadFind} />`}
             <${Passage} />
             <div class="veil" onClick=${() => { ui.listOpen.value = false; }}>
             </div>
@@ -38,27 +42,32 @@ export function App() {
         </div>`;
 }
 
-/** Code that the first picture does not need comes after it. */
-const loadPanel = () => import('./panel.js');
+// --- what comes after the first picture --------------------------------------
+
+const loadPanel = () => import('./panel.js').then((m) => m.Panel);
+const loadFind = () => import('./find.js').then((m) => m.Find);
 
 export function preload() {
     const idle = globalThis.requestIdleCallback ?? setTimeout;
     idle(() => {
         loadMarkdown();
-        loadPanel().catch(() => {});
+        Promise.all([loadPanel(), loadFind()]).catch(() => {});
     });
 }
 
-function LatePanel() {
-    const [Panel, setPanel] = useState(/** @type {any} */ (null));
+/**
+ * A view whose code may still be on its way; meanwhile, `waiting` with the key
+ * of a text.
+ * @param {{ load: () => Promise<any>, waiting?: (key: string) => any }} props
+ */
+function Late({ load, waiting }) {
+    const [View, setView] = useState(/** @type {any} */ (null));
     const [failed, setFailed] = useState(false);
     useEffect(() => {
-        loadPanel().then((m) => setPanel(() => m.Panel),
-            () => setFailed(true));
+        load().then((view) => setView(() => view), () => setFailed(true));
     }, []);
-    return Panel ? html`<${Panel} />` : html`<aside class="panel" id="panel">
-        <p class="panel-empty quiet">${t(failed ? 'error.no_connection'
-            : 'panel.loading')}</p></aside>`;
+    return View ? html`<${View} />`
+        : waiting?.(failed ? 'error.no_connection' : 'panel.loading') ?? null;
 }
 
 /** @param {Event} event */

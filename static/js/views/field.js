@@ -23,20 +23,25 @@ export const isSendKey = (event) => event.key === 'Enter' && !event.shiftKey
  * A small box whose text goes to a Run. The text goes away only when it was
  * accepted.
  * @param {{ place: string, label: string, placeholder: string, button: string,
- *     onSend: (text: string, key: string) => Promise<boolean> }} props
+ *     onSend: (text: string, key: string) => Promise<boolean>,
+ *     mayBeEmpty?: boolean }} props
  */
-export function Box({ place, label, placeholder, button, onSend }) {
+export function Box({ place, label, placeholder, button, onSend,
+    mayBeEmpty }) {
     const draft = getDraft(place);
     const refusal = ui.refusals.value[place];
     const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
     const busy = useRef(false);
     useEffect(() => grow(field.current), [draft.text]);
 
+    /** @param {string} text */
+    const isMissing = (text) => !mayBeEmpty && text.trim() === '';
+
     /** @param {Event} event */
     async function send(event) {
         event.preventDefault();
         const ready = keyed(place);
-        if (busy.current || ready.text.trim() === '') {
+        if (busy.current || isMissing(ready.text)) {
             return;
         }
         busy.current = true;
@@ -56,7 +61,7 @@ export function Box({ place, label, placeholder, button, onSend }) {
                 onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
                     isSendKey(e) && send(e)}></textarea>
             <button type="submit" class="small"
-                aria-disabled=${draft.text.trim() === '' ? 'true' : 'false'}>
+                aria-disabled=${isMissing(draft.text) ? 'true' : 'false'}>
                 ${button}</button>
             ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
         </form>`;

@@ -24,6 +24,10 @@ export function ConversationList() {
             </div>
             <button type="button" class="new" onClick=${begin}>
                 <${Icon} name="plus" /> ${t('list.new')}</button>
+            <button type="button" class="new find-open" aria-haspopup="dialog"
+                aria-keyshortcuts="Control+K" title="Ctrl+K"
+                onClick=${() => { ui.findOpen.value = true; }}>
+                <${Icon} name="search" /> ${t('find.open')}</button>
             ${store.loaded.value && all.length === 0 && html`
                 <p class="quiet list-empty">${t('list.empty')}</p>`}
             <ul class="conversations">

@@ -1,9 +1,10 @@
 /** panel.js - all research of this conversation, and what runs elsewhere.
  *  Closing it changes only the view. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
+import * as notify from '../notify.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
 import { ResearchCard } from './research.js';
@@ -48,7 +49,20 @@ export function Panel() {
                 ${elsewhere.map((run) => html`<${ResearchCard} key=${run.id}
                     run=${run} elsewhere />`)}
             </div>
+            ${notify.isPossible() && html`<${NotifySwitch} />`}
         </aside>`;
+}
+
+/** The browser's own word at the end of a research, when asked for. */
+function NotifySwitch() {
+    const [refused, setRefused] = useState(false);
+    return html`<p class="panel-foot">
+        <button type="button" class="link" aria-pressed=${
+            notify.wanted.value ? 'true' : 'false'}
+            onClick=${async () => setRefused(!await notify.toggle())}>
+            ${t(notify.wanted.value ? 'notify.off' : 'notify.on')}</button>
+        ${refused && html`<span class="refusal" role="alert">
+            ${t('notify.refused')}</span>`}</p>`;
 }
 
 /** @param {Run} a @param {Run} b */

@@ -11,6 +11,8 @@ import { Awaiting, Stop } from './answer.js';
 import { Elapsed, Meters } from './gauges.js';
 import { Box } from './field.js';
 import { CoverageList, Downloads, Receipt } from './outcome.js';
+import { Prose } from './prose.js';
+import { Timeline } from './timeline.js';
 
 /**
  * @param {{ run: import('../types.js').Run, first?: boolean,
@@ -68,12 +70,13 @@ export function ResearchCard({ run, first, elsewhere }) {
 function CardBody({ run, live }) {
     const { store, actions } = useApp();
     const handoffs = store.handoffsTo.get(run.id) ?? [];
-    const parts = store.texts.get(run.id)?.parts ?? 0;
+    const body = store.texts.get(run.id)?.body ?? '';
 
     return html`
         ${!live && html`<${CoverageList} run=${run} />`}
-        ${!live && parts > 0 && html`<${Downloads} id=${run.id} />`}
+        ${!live && body && html`<${Downloads} id=${run.id} />`}
         <${Awaiting} run=${run} />
+        ${!live && html`<${Continue} run=${run} />`}
         ${live && html`<div class="card-controls">
             <${Box} place=${`adjust:${run.id}`} label=${t('adjust.label')}
                 placeholder=${t('adjust.placeholder')}
@@ -89,7 +92,33 @@ function CardBody({ run, live }) {
             <h4>${t('adjust.list')}</h4>
             <ul class="receipts">${handoffs.map((h) => html`
                 <${Receipt} key=${h} id=${h} quote />`)}</ul></section>`}
+        <${Timeline} run=${run} />
         <${Meters} budget=${run.budget} />
+        ${body && html`<${Report} run=${run} body=${body} live=${live} />`}
         <${Activity} id=${run.id} open=${live} />
         <${Sources} id=${run.id} open=${live} />`;
+}
+
+/** The draft or the report, as it is in the conversation.
+ *  @param {{ run: import('../types.js').Run, body: string, live: boolean
+ *      }} props */
+function Report({ run, body, live }) {
+    const [open, setOpen] = useState(false);
+    return html`<details class="part" open=${open}
+        onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
+        <summary>${t(live ? 'report.draft' : 'report')}</summary>
+        ${open && html`<${Prose} text=${body} run=${run.id} live=${live} />`}
+    </details>`;
+}
+
+/** A new research that goes on from one that has ended.
+ *  @param {{ run: import('../types.js').Run }} props */
+function Continue({ run }) {
+    const { actions } = useApp();
+    return html`<div class="card-controls">
+        <${Box} place=${`continue:${run.id}`} label=${t('continue.label')}
+            placeholder=${t('continue.placeholder')}
+            button=${t('continue.send')} mayBeEmpty
+            onSend=${(/** @type {string} */ text, /** @type {string} */ key) =>
+                actions.proceed(run.id, text, key)} /></div>`;
 }

@@ -1,0 +1,45 @@
+/** notify.js - a word from the browser when a research ends and nobody looks. */
+import { signal } from '@preact/signals';
+
+import { recall, remember } from './keep.js';
+import { reasonWords, stateWords, titleOf } from './words.js';
+
+/** Absent where the page is not served securely. */
+const Api = globalThis.Notification;
+
+export const isPossible = () => Api !== undefined;
+
+/** Whether it was asked for, here, and is allowed. */
+export const wanted = signal(recall('notify', false)
+    && Api?.permission === 'granted');
+
+/** Ask for it or no longer; false if the browser does not allow it. */
+export async function toggle() {
+    if (wanted.peek()) {
+        wanted.value = false;
+        remember('notify', null);
+        return true;
+    }
+    wanted.value = await Api.requestPermission() === 'granted';
+    remember('notify', wanted.value || null);
+    return wanted.value;
+}
+
+/**
+ * Tell it, if it was asked for and this page is not seen. Several tabs say the
+ * same; the tag makes it one.
+ * @param {import('./types.js').Run} run @param {() => void} onClick
+ */
+export function tell(run, onClick) {
+    if (!wanted.peek() || document.visibilityState === 'visible') {
+        return;
+    }
+    const shown = new Api(titleOf(run), { tag: `aside-${run.id}`,
+        body: reasonWords(run) || stateWords(run),
+        icon: new URL('../icon.svg', import.meta.url).href });
+    shown.onclick = () => {
+        window.focus();
+        shown.close();
+        onClick();
+    };
+}

@@ -1,0 +1,42 @@
+// timeline.test.mjs - what a Run did when, as rows of stretches.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { events } from '../../static/js/timeline.js';
+import { handoff, run } from './things.mjs';
+
+const entry = (value) => ({ at: 1, value });
+const request = (fields) => entry({ id: 'req_1', run_id: 'run_1', purpose: 'research', state: 'done',
+  cause: null, sent_at: 1100, ended_at: 2000, ...fields });
+const call = (fields) => entry({ id: 'call_1', run_id: 'run_1', request_id: 'req_1', name: 'library_search',
+  arguments: '{}', state: 'done', cause: null, summary: '', error: null, started_at: 2100,
+  ended_at: 2200, ...fields });
+const details = (fields) => ({ loaded: true, requests: [], calls: [], sources: [], ...fields });
+
+test('requests, look-ups, waiting and handoffs have a row each; an empty row is left out', () => {
+  const r = run({ created_at: 1000 });
+  const { rows, from, to } = events(r, details({
+    requests: [request({ state: 'interrupted', cause: 'adjustment' }), request({ id: 'req_2', purpose: 'closeout',
+      sent_at: 4000, ended_at: null, state: 'sent' })],
+    calls: [call(), call({ id: 'call_2', name: 'ask_user', started_at: 2500, ended_at: 3500 })],
+  }), [handoff({ created_at: 1500, handed_at: 4100, state: 'handed' }),
+    handoff({ id: 'hand_2', created_at: 4500 })], 5000);
+  assert.deepEqual([from, to], [1000, 5000]);
+  assert.deepEqual(rows.map((row) => [row.name, row.items.map((i) => i.id)]), [
+    ['requests', ['req_1', 'req_2']], ['calls', ['call_1']], ['waiting', ['call_2']],
+    ['handoffs', ['hand_1', 'hand_2']]]);
+  const [[first, closing], , , [handed, open]] = rows.map((row) => row.items);
+  assert.deepEqual([first.state, first.cause, first.what], ['interrupted', 'adjustment', 'request']);
+  assert.deepEqual([closing.what, closing.end], ['closeout', null]);
+  assert.deepEqual([handed.start, handed.end, handed.point], [1500, 4100, false]);
+  assert.equal(open.point, true);
+  assert.deepEqual(events(r, undefined, [], 5000).rows, []);
+});
+
+test('what never left has no stretch, and no time is shorter than a second', () => {
+  const { rows, from, to } = events(run({ created_at: 1000 }), details({
+    requests: [request({ state: 'skipped', sent_at: null })],
+    calls: [call({ state: 'skipped', started_at: null, ended_at: 1200 })],
+  }), [], 1001);
+  assert.deepEqual([rows, from, to], [[], 1000, 2000]);
+});
