@@ -254,10 +254,12 @@ enum rc run_step_shutdown(struct step *s)
     if (rc != RC_OK || run_over(s)) {
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     }
-    rc = facts_apply_text(s);
-    if (rc == RC_OK) {
-        rc = store_request_last(s->rt->store, s->run.id, s->mem, &last);
+    /* What has come by now is not done again. */
+    rc = facts_apply(s);
+    if (rc != RC_OK || run_over(s)) {
+        return rc;
     }
+    rc = store_request_last(s->rt->store, s->run.id, s->mem, &last);
     if (rc == RC_OK && last.state == EFFECT_SENT) {
         rc = settle_cut_short(s, &last, EFFECT_INTERRUPTED, CAUSE_SHUTDOWN);
     }

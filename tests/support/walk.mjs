@@ -11,6 +11,7 @@ import assert from 'node:assert/strict';
 import { bin } from './harness.mjs';
 import { Program } from './process.mjs';
 import { textOf } from './scripted-model.mjs';
+import { assertCallsAnswered, assertSettled, shelf, started } from './started.mjs';
 
 const PATIENCE = { ms: 30000 };
 
@@ -199,4 +200,39 @@ export async function assertWalked(world, ids, n) {
   assert.equal(count([...aside.state.notifications.values()], (x) => x.run_id === ids.research), 1);
   assertFolded(aside.state, deep);
   assertFolded(aside.state, short);
+}
+
+const STEPS_MAX = 80;
+
+/** What the second runtime dies of: it has a recovery to get wrong. */
+const AGAIN = ['abort:2', 'before:2', 'abort:3', 'fail:2', 'before:4', 'abort:5'];
+
+/**
+ * Walk with the fault `${kind}:n` in that variable, for every n until nothing is
+ * struck any more; fewer than `least` steps are a fault of the test.
+ */
+export async function walk(t, variable, kind, least) {
+  const world = await started(t, {}, { library: await shelf(t), runtime: false });
+  const keeper = new Keeper(world.aside);
+  scriptWalk(world.model);
+  let n = 1;
+  for (let struck = true; struck && n <= STEPS_MAX; n++) {
+    await keeper.begin([{ [variable]: `${kind}:${n}` },
+      { ASIDE_FAULT_COMMIT: AGAIN[n % AGAIN.length] }]);
+    try {
+      await assertWalked(world, await walkOnce(world, n), n);
+    } catch (error) {
+      error.message = `${kind} at ${n}: ${error.message}`;
+      throw error;
+    }
+    struck = keeper.struck;
+  }
+  await keeper.end();
+  assert.ok(n > least, `the scenario has only ${n} steps`);
+  assert.ok(n < STEPS_MAX);
+  t.diagnostic(`${n - 1} steps`);
+  assertCallsAnswered(world.model);
+  await assertSettled(world.sql);
+  assert.equal(await world.sql('PRAGMA integrity_check'), 'ok');
+  assert.equal(await world.sql('PRAGMA foreign_key_check'), '');
 }
