@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sql/base/clock.h"
 #include "sql/store_change.h"
@@ -411,6 +413,107 @@ START_TEST(one_runtime_holds_the_lock)
 }
 END_TEST
 
+static int64_t crashes_of(int64_t run_id)
+{
+    struct run run;
+
+    ck_assert_int_eq(store_run_get(st, 0, run_id, false, mem, &run), RC_OK);
+    return run.crashes;
+}
+
+/* A runtime that comes to its end while it works at the Run (0: at none). */
+static void die_at(int64_t run_id)
+{
+    struct lease_lock *lock = NULL;
+    pid_t child = fork();
+    int status = 0;
+
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        struct store *own = NULL;
+        bool ok = store_open(dir, 2000, &own) == RC_OK &&
+                  store_lease_wait(dir, &lock) == RC_OK &&
+                  store_lease_take(own, lock) == RC_OK;
+
+        store_lease_mark(lock, run_id);
+        _exit(ok ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+
+static void take_over(void)
+{
+    struct lease_lock *lock = NULL;
+
+    ck_assert_int_eq(store_lease_try(dir, &lock), RC_OK);
+    ck_assert_int_eq(store_lease_take(st, lock), RC_OK);
+    store_lease_release(lock);
+}
+
+START_TEST(R29_a_crash_counts_once_and_for_the_run_at_work)
+{
+    int64_t bad = send_as("me", "k1", "hi", false, RC_OK).run.id;
+    int64_t good = send_as("me", "k2", "hi", false, RC_OK).run.id;
+
+    die_at(bad);
+    take_over();
+    take_over(); /* that one ended in order */
+    ck_assert_int_eq(crashes_of(bad), 1);
+    die_at(0);
+    take_over();
+    ck_assert_int_eq(crashes_of(bad), 1);
+    ck_assert_int_eq(crashes_of(good), 0);
+    /* Somebody else took the lease since: the mark is no longer news. */
+    die_at(bad);
+    ck_assert_int_eq(store_lease_take(st, NULL), RC_OK);
+    take_over();
+    ck_assert_int_eq(crashes_of(bad), 1);
+}
+END_TEST
+
+START_TEST(a_hung_owner_is_displaced_only_as_seen)
+{
+    struct lease_seen seen = {0};
+    struct lease_lock *old = NULL;
+    struct lease_lock *lock = NULL;
+    struct store *other = NULL;
+    struct step r = send_as("me", "k1", "hi", false, RC_OK);
+
+    ck_assert_int_eq(store_lease_try(dir, &old), RC_OK);
+    ck_assert_int_eq(store_lease_take(st, old), RC_OK);
+    store_lease_mark(old, r.run.id);
+    ck_assert_int_eq(store_open(dir, 2000, &other), RC_OK);
+    ck_assert_int_eq(store_lease_look(other, &seen), RC_OK);
+    ck_assert(seen.at_work);
+    seen.renewed_boot_ms--;
+    ck_assert_int_eq(store_lease_displace(other, dir, &seen, &lock),
+                     RC_CONFLICT);
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_OK);
+    ck_assert_int_eq(store_lease_look(other, &seen), RC_OK);
+    ck_assert_int_eq(store_lease_displace(other, dir, &seen, &lock), RC_OK);
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_FENCED);
+    ck_assert_int_eq(crashes_of(r.run.id), 1);
+    /* The lock of the displaced owner opens nothing. */
+    store_lease_release(old);
+    ck_assert_int_eq(store_lease_try(dir, &old), RC_BUSY);
+    store_lease_release(lock);
+    store_close(other);
+}
+END_TEST
+
+START_TEST(nothing_at_work_displaces_nobody)
+{
+    struct lease_seen seen = {0};
+    struct lease_lock *lock = NULL;
+
+    ck_assert_int_eq(store_lease_look(st, &seen), RC_OK);
+    ck_assert(!seen.at_work);
+    ck_assert_int_eq(store_lease_displace(st, dir, &seen, &lock), RC_CONFLICT);
+    ck_assert(!store_lease_held(dir));
+}
+END_TEST
+
 Suite *store_suite(void)
 {
     Suite *s = suite_create("store");
@@ -428,6 +531,9 @@ Suite *store_suite(void)
     tcase_add_test(t, deleting_a_conversation_leaves_no_answer);
     tcase_add_test(t, a_fenced_runtime_writes_nothing);
     tcase_add_test(t, one_runtime_holds_the_lock);
+    tcase_add_test(t, R29_a_crash_counts_once_and_for_the_run_at_work);
+    tcase_add_test(t, a_hung_owner_is_displaced_only_as_seen);
+    tcase_add_test(t, nothing_at_work_displaces_nobody);
     suite_add_tcase(s, t);
     return s;
 }
