@@ -57,6 +57,30 @@ const char *context_clip(struct step *s, const char *text, int64_t max_tokens)
     return cut != NULL ? cut : "";
 }
 
+/* Whether the newest message is the model's. Quotes are escaped within texts,
+ * so that this mark stands only where a message begins. */
+static bool after_assistant(const struct buf *out)
+{
+    static const char MARK[] = ",{\"role\":\"";
+    const char *text = buf_str(out);
+    size_t len = sizeof(MARK) - 1;
+
+    for (size_t i = out->len; i >= len; i--) {
+        if (memcmp(text + i - len, MARK, len) == 0) {
+            return strncmp(text + i, "assistant", strlen("assistant")) == 0;
+        }
+    }
+    return false; /* unknown: it follows what was sent before */
+}
+
+void context_add_user(struct step *s, const char *text, struct buf *out)
+{
+    if (!after_assistant(out)) {
+        model_chat_bridge(out, s->rt->profile);
+    }
+    model_chat_message(out, MODEL_CHAT_USER, text);
+}
+
 static enum rc add_said(struct step *s, const char *mark, const char *text,
                         struct buf *out)
 {
@@ -65,8 +89,7 @@ static enum rc add_said(struct step *s, const char *mark, const char *text,
     if (all == NULL) {
         return RC_TOO_LARGE;
     }
-    model_chat_bridge(out, s->rt->profile);
-    model_chat_message(out, MODEL_CHAT_USER, all);
+    context_add_user(s, all, out);
     return RC_OK;
 }
 

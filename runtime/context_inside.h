@@ -12,6 +12,9 @@
 int64_t context_size(const struct buf *);
 /* text, or as much of its beginning as takes up max_tokens, marked as cut. */
 const char *context_clip(struct step *, const char *text, int64_t max_tokens);
+/* A message as the user, with a bridge where the endpoint wants one between it
+ * and what stands before it. */
+void context_add_user(struct step *, const char *text, struct buf *);
 /* A line of Aside's own: [notice]. */
 enum rc context_add_notice(struct step *, const char *text,
                            struct buf *) RC_MUST_CHECK;

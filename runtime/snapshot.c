@@ -319,7 +319,7 @@ static enum rc add_earlier(struct step *s, int64_t room, struct buf *out)
         rc = buf_rc(&text);
     }
     if (rc == RC_OK) {
-        model_chat_message(out, MODEL_CHAT_USER, buf_str(&text));
+        context_add_user(s, buf_str(&text), out);
     }
     buf_free(&text);
     return rc == RC_NOT_FOUND ? RC_OK : rc;
@@ -336,15 +336,15 @@ static enum rc add_request(struct step *s, bool is_short, struct buf *out)
         return context_add_marked(s, "requirement", s->run.message_id, out);
     }
     if (!is_short) {
-        model_chat_bridge(out, s->rt->profile);
-        model_chat_message(out, MODEL_CHAT_USER,
-                           "[requirement request]\nGo on with the earlier "
-                           "research where it was left.");
+        context_add_user(s,
+                         "[requirement request]\nGo on with the earlier "
+                         "research where it was left.",
+                         out);
         return RC_OK;
     }
     rc = store_message_get(s->rt->store, 0, s->run.message_id, s->mem, &m);
     if (rc == RC_OK) {
-        model_chat_message(out, MODEL_CHAT_USER, m.body);
+        context_add_user(s, m.body, out);
     }
     return rc;
 }

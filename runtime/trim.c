@@ -322,8 +322,7 @@ static enum rc add_notes(struct step *s, int64_t room, struct buf *out)
     }
     rc = buf_rc(&text);
     if (rc == RC_OK && first < n) {
-        model_chat_bridge(out, s->rt->profile);
-        model_chat_message(out, MODEL_CHAT_USER, buf_str(&text));
+        context_add_user(s, buf_str(&text), out);
     }
     buf_free(&text);
     return rc;

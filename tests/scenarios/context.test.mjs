@@ -142,6 +142,41 @@ test('R13 a result too large for the model is cut between passages, and says so'
   assert.equal((await whole((await send('And now?')).run.id)).run.answer.body, 'So it is.');
 });
 
+test('CASES G-10 an endpoint that wants roles in turn gets them so, whatever is left out', BOUND, async (t) => {
+  const { model, aside, send, research, say, whole } = await started(t,
+    { 'model.name': 'mistral-small', 'model.context_tokens': 5120, 'model.max_output_tokens': 512 },
+    { library: await pages(t, 12) });
+  for (let i = 1; i <= 12; i++) {
+    model.next('research', async (req, reply) => {
+      if (i === 2) {
+        reply.call(['ask_user', { question: 'Which harbour?' }], ['note', { text: 'x' }]);
+      } else if (i === 6) {
+        reply.answer('That is all, I believe.');
+      } else {
+        reply.call(['library_search', { query: `harbour${i}`, limit: 3 }]);
+      }
+    });
+  }
+  await whole((await send('Before.')).run.id);
+  const r = await research('Tides?');
+  await aside.until((s) => s.runs.get(r.id)?.state === 'awaiting_input');
+  await say(r.id, 'Any.', 'reply');
+  const end = await whole(r.id);
+  assert.equal(end.run.state, 'completed');
+  const more = await aside.api('POST', `/runs/${r.id}/continue`, { body: 'More' });
+  await whole(more.json.run.id);
+  assert.ok(model.requests.some((q) => texts(q).some((x) => x.includes('To make room'))));
+  for (const [n, q] of model.requests.entries()) {
+    const roles = q.body.messages.map((m) => m.role);
+    for (let i = 1; i < roles.length; i++) {
+      const pair = `${roles[i - 1]} ${roles[i]}`;
+      assert.ok(!['user user', 'assistant assistant', 'tool user'].includes(pair),
+        `request ${n}: ${pair} at ${i}\n${roles.join(' ')}`);
+    }
+  }
+  assertCallsAnswered(model);
+});
+
 test('R14 a model with little room: the snapshot gives way, the message stands whole', BOUND, async (t) => {
   const { model, send, whole } = await started(t,
     { 'model.context_tokens': 4096, 'model.max_output_tokens': 1024 });
