@@ -86,7 +86,7 @@ static enum rc find_asked(struct step *s, struct work *w)
     return rc;
 }
 
-static enum rc keep(struct step *s, struct buf *text, struct group *g)
+static enum rc keep_text(struct step *s, struct buf *text, struct group *g)
 {
     enum rc rc = buf_rc(text);
 
@@ -118,7 +118,7 @@ static enum rc compose_group(struct step *s, struct group *g)
         rc = context_add_notice(s, research_please_deliver, &text);
     }
     if (rc == RC_OK) {
-        rc = keep(s, &text, g);
+        rc = keep_text(s, &text, g);
     }
     buf_free(&text);
     return rc;
