@@ -119,6 +119,10 @@ static enum rc accept_message(struct store *st, struct store_call *call,
                      .missing_info = in->missing_info,
                      .phase = in->background ? PHASE_RESEARCHING : PHASE_ENTRY};
     rc = store_conversation_owned(st, account_id, in->conversation_id);
+    if (rc == RC_OK && in->background) {
+        rc = store_requirements_fit(st, call->conf,
+                                    &(struct requirements){.added = in->body});
+    }
     if (rc == RC_OK) {
         rc = find_slot(st, call, account_id,
                        in->background ? SLOT_BACKGROUND : SLOT_SHORT, &n);

@@ -139,6 +139,32 @@ START_TEST(R02_a_replay_gives_the_same_ids)
 }
 END_TEST
 
+START_TEST(R15_what_a_research_is_asked_has_a_bound)
+{
+    struct step x = {.call = call_of("me", "k2")};
+
+    /* An ASCII byte is counted as a third of a token. */
+    conf.model_context_tokens = 60;
+    (void)send_as("me", "k0",
+                  "This is a request of more than ninety bytes, "
+                  "which is more than half of what the model has.",
+                  true, RC_TOO_LONG);
+    x.id = send_as("me", "k1", "a request of some thirty bytes", true, RC_OK)
+               .run.id;
+    x.text = "an adjustment that fills what was left, to the last token.";
+    x.call.conf = &conf;
+    ck_assert_int_eq(store_tx(st, do_adjust, &x), RC_OK);
+    x.call = call_of("me", "k3");
+    x.text = "or so";
+    ck_assert_int_eq(store_tx(st, do_adjust, &x), RC_TOO_LONG);
+    /* What is answered once has no such bound. */
+    (void)send_as("me", "k4",
+                  "This is a request of more than ninety bytes, "
+                  "which is more than half of what the model has.",
+                  false, RC_OK);
+}
+END_TEST
+
 START_TEST(R16_slots_fill_and_are_freed_by_the_end)
 {
     struct step first = send_as("me", "k1", "one", false, RC_OK);
@@ -521,6 +547,7 @@ Suite *store_suite(void)
 
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, R02_a_replay_gives_the_same_ids);
+    tcase_add_test(t, R15_what_a_research_is_asked_has_a_bound);
     tcase_add_test(t, R16_slots_fill_and_are_freed_by_the_end);
     tcase_add_test(t, R24_stop_settles_handoffs_and_is_final);
     tcase_add_test(t, R22_a_run_is_not_completed_past_an_adjustment);
