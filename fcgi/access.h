@@ -26,7 +26,8 @@ struct access_facts { /* NULL: the request has none */
     const char *origin;
     const char *sec_fetch_site;
     const char *content_type;
-    bool forwarded; /* it carries a header of a forwarding proxy */
+    bool forwarded; /* it carries a header of a forwarding proxy; looked for
+                     * where auth = none alone */
     bool has_body;
 };
 

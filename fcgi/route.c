@@ -124,7 +124,10 @@ enum route_match route_find(enum req_method method, const char *path,
 /* --- handling --------------------------------------------------------------
  */
 
-static void gather_facts(struct req *r, bool has_body, struct access_facts *f)
+/* Whether it was forwarded is a dozen headers to look for, and matters only
+ * where no web server vouches for the user. */
+static void gather_facts(struct req *r, enum conf_auth auth, bool has_body,
+                         struct access_facts *f)
 {
     *f = (struct access_facts){
         .remote_addr = req_param(r, "REMOTE_ADDR"),
@@ -136,7 +139,8 @@ static void gather_facts(struct req *r, bool has_body, struct access_facts *f)
         .content_type = req_header(r, "Content-Type"),
         .has_body = has_body,
     };
-    for (size_t i = 0; ACCESS_FORWARDING[i] != NULL; i++) {
+    for (size_t i = 0; auth == CONF_AUTH_NONE && ACCESS_FORWARDING[i] != NULL;
+         i++) {
         if (req_header(r, ACCESS_FORWARDING[i]) != NULL) {
             f->forwarded = true;
         }
@@ -167,7 +171,7 @@ static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
     struct access_facts facts;
     enum access_verdict verdict = ACCESS_GRANTED;
 
-    gather_facts(ask->req, has_body, &facts);
+    gather_facts(ask->req, ask->app->conf->auth, has_body, &facts);
     if (need != ROUTE_OPEN) {
         verdict = access_account(ask->app->conf, &facts, &ask->account);
     }
