@@ -44,6 +44,7 @@ class Reply {
     this.res = res;
     this.calls = 0;
     this.started = false; // a delta was sent
+    this.startedAt = Infinity;
     this.ended = false;
     this.id = `chatcmpl-${record.n}`;
     /** Resolves when the other side hung up before the reply was over. */
@@ -93,6 +94,7 @@ class Reply {
   delta(delta, finish = null) {
     const role = this.started ? {} : { role: 'assistant' };
     this.started = true;
+    this.startedAt = Math.min(this.startedAt, Date.now());
     return this.chunk({
       choices: [{ index: 0, delta: { ...role, ...delta }, finish_reason: finish }],
     });

@@ -164,8 +164,11 @@ async function assertHanded({ aside, model }, handoff, text) {
   assert.equal(handoff.state, 'handed', text);
   const input = await aside.api('GET', `/requests/${handoff.request_id}/input`);
   assert.ok(input.text.includes(text));
-  assert.ok(model.requests.some((q) => q.reply.started && q.raw.equals(Buffer.from(input.text))),
-    `"${text}" is said to be handed, but the model never began to answer it`);
+  // A request that was made again has the same bytes: what tells them apart is when.
+  const begun = model.requests.filter((q) => q.raw.equals(Buffer.from(input.text)))
+    .map((q) => q.reply.startedAt);
+  assert.ok(handoff.handed_at >= Math.min(...begun),
+    `"${text}" is said to be handed before the model began to answer it`);
 }
 
 /** The whole ledger of one walk, over HTTP. */
@@ -186,6 +189,7 @@ export async function assertWalked(world, ids, n) {
     ['library_search', 'done'], ['note', 'done'], ['ask_user', 'done'], ['deliver_report', 'done']]);
   assert.deepEqual(deep.sources.map((x) => x.n), deep.sources.map((x, i) => i + 1));
   assert.ok(deep.sources.length > 0);
+  assert.equal(new Set(deep.sources.map((x) => `${x.location} ${x.text}`)).size, deep.sources.length);
   // No row was sent twice.
   for (const [text, whole] of [[`the sea ${n}"`, deep], [`question ${n}"`, short]]) {
     const seen = count(model.requests, (q) => q.raw.includes(text) &&
