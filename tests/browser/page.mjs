@@ -263,6 +263,26 @@ export class Page {
       nodes.map((node) => node.html).join(' ')}`), [], what);
   }
 
+  /** Nothing stands out of the box it belongs to, nor of the page. */
+  async assertInside(what) {
+    const out = await this.tab.evaluate((boxes) => {
+      const seen = (e) => e.getClientRects().length > 0 && e.offsetWidth !== 1;
+      const found = [document.documentElement].filter((e) => e.scrollWidth > innerWidth);
+      for (const box of document.querySelectorAll(boxes)) {
+        const { left, right } = box.getBoundingClientRect();
+        for (const e of box.querySelectorAll('*')) {
+          const rect = e.getBoundingClientRect();
+          const isClipped = e.closest('pre, .table, .calls, .sources, .sr, .icon') !== null;
+          if (!isClipped && seen(e) && (rect.left < left - 1 || rect.right > right + 1)) {
+            found.push(e);
+          }
+        }
+      }
+      return found.map((e) => `${e.tagName} ${e.className}: ${e.textContent.slice(0, 40)}`);
+    }, '.card, .exchange, .composer, .row, .topbar, .notices');
+    assert.deepEqual(out, [], what);
+  }
+
   /** One picture for whoever looks after the page. */
   async picture(name) {
     mkdirSync(SHOTS, { recursive: true });
@@ -282,6 +302,7 @@ export class Page {
       await this.tab.emulateMedia(media);
       await this.tab.setViewportSize(size);
       await this.picture(`${name}-${look}`);
+      await this.assertInside(`${name}-${look}`);
       if (size === before) {
         await this.assertAccessible(`${name}-${look}`);
       }

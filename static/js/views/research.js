@@ -56,7 +56,7 @@ export function ResearchCard({ run, first, elsewhere }) {
             </header>
             <p class="card-state"><strong>${word}</strong>
                 ${why && ` – ${why}`}</p>
-            ${live && html`<p class="card-progress" dir="auto">
+            ${run.state === 'running' && html`<p class="card-progress" dir="auto">
                 ${run.progress || '\u00a0'}</p>`}
             ${open && html`<${CardBody} run=${run} live=${live} />`}
             ${open && html`<p class="card-foot"><button type="button"
