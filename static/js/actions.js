@@ -2,29 +2,18 @@
  * actions.js - what a person can do. Everything that was refused leaves its
  * text where it was, with the reason beside it.
  *
- * @import { Draft, Mode, Run } from './types.js'
  * @import { Store } from './store.js'
  * @import { Sync } from './sync.js'
  */
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
-import { moveDraft, peekDraft, setDraft } from './drafts.js';
-import { outbox, outOfOutbox } from './keep.js';
-import { deliver, persist } from './send.js';
+import { persist } from './send.js';
+import { createSending } from './sending.js';
 import * as ui from './ui.js';
 import { why } from './words.js';
 
-const TITLE_CHARS = 60;
-
 /** So many pages back is a message looked for. */
 const SHOW_PAGES = 200;
-
-/** A title from the first line of a text. @param {string} text */
-export function titleFrom(text) {
-    const line = Array.from(text.trim().split('\n', 1)[0].trim());
-    return line.length <= TITLE_CHARS ? line.join('')
-        : `${line.slice(0, TITLE_CHARS - 1).join('').trimEnd()}…`;
-}
 
 /** @param {Store} store @param {Sync} sync */
 export function createActions(store, sync) {
@@ -79,80 +68,6 @@ export function createActions(store, sync) {
             await open(run.conversation_id);
         }
         ui.panelRun.value = id;
-    }
-
-    /**
-     * Send a text to a conversation, a new one if it is ''. Resolves to
-     * whether it was accepted; if not, `place` says why.
-     * @param {string} place @param {Draft} draft
-     */
-    async function send(place, draft) {
-        const { text: body, mode, key } = draft;
-        ui.refuse(place, '');
-        const id = place || await create(draft);
-        if (!id) {
-            return false;
-        }
-        const detail = await deliver(store, { conversation: id, body, mode,
-            key });
-        if (detail) {
-            giveBack(id, draft, detail);
-        } else {
-            sync.reached();
-        }
-        return detail === '';
-    }
-
-    /** A conversation for a first message; '' if it was refused.
-     *  @param {Draft} draft */
-    async function create(draft) {
-        store.putPending({ conversation: '', body: draft.text,
-            mode: draft.mode, key: draft.key, state: 'sending', detail: '' });
-        try {
-            const made = await persist(() => api.createConversation(
-                titleFrom(draft.text), `c-${draft.key}`));
-            const id = made.conversation?.id ?? '';
-            applyAccepted(store, made);
-            store.dropPending('', draft.key);
-            if (!ui.current.peek()) {
-                moveDraft('', id);
-                open(id);
-            }
-            return id;
-        } catch (error) {
-            giveBack('', draft, why(error));
-            return '';
-        }
-    }
-
-    /**
-     * A refused text goes back into the composer, unless something else is
-     * being written there; then its row keeps it.
-     * @param {string} id @param {Draft} draft @param {string} detail
-     */
-    function giveBack(id, draft, detail) {
-        if (peekDraft(id).text.trim() === '') {
-            setDraft(id, { ...draft, keyFor: draft.text });
-            store.dropPending(id, draft.key);
-            ui.refuse(id, detail);
-        }
-    }
-
-    /** Send a refused row again, with its key.
-     *  @param {import('./types.js').Pending} row */
-    const retry = (row) => deliver(store, row);
-
-    /** The same question as a new message. @param {Run} run */
-    function askAgain(run) {
-        const message = run.message_id
-            ? store.messages.peek(run.message_id)?.value : undefined;
-        if (message) {
-            /** @type {Mode} */
-            const mode = run.depth === 'deep' ? 'deep'
-                : run.kind === 'research' ? 'background' : 'auto';
-            deliver(store, { conversation: message.conversation_id,
-                body: message.body, mode, key: api.newKey() });
-        }
     }
 
     /**
@@ -231,16 +146,8 @@ export function createActions(store, sync) {
         }
     }
 
-    /** What was on its way when the page was left is sent on. */
-    function resume() {
-        for (const row of outbox()) {
-            outOfOutbox(row.key);
-            deliver(store, row);
-        }
-    }
-
-    return { open, openRun, show, older: read, send, retry, askAgain, adjust, reply,
-        proceed, stop, rename, see, remove, resume };
+    return { ...createSending(store, sync, open), open, openRun, show,
+        older: read, adjust, reply, proceed, stop, rename, see, remove };
 }
 
 /** @typedef {ReturnType<typeof createActions>} Actions */

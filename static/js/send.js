@@ -49,11 +49,15 @@ export async function persist(attempt) {
  * @param {Store} store
  * @param {{ conversation: string, body: string, mode: Mode, key: string
  *     }} message
+ * @param {boolean} [again]  it may be among those that were read already, so
+ *     a row is shown only if it is refused
  */
-export async function deliver(store, message) {
+export async function deliver(store, message, again = false) {
     /** @type {Pending} */
     const row = { ...message, state: 'sending', detail: '' };
-    store.putPending(row);
+    if (!again) {
+        store.putPending(row);
+    }
     intoOutbox(row);
     try {
         const reply = await persist(() => api.sendMessage(row.conversation,

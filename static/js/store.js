@@ -71,6 +71,13 @@ export class Store {
         return this.threads.get(id) ?? emptyThread();
     }
 
+    /** A conversation that was just made: nothing of it is left to be read.
+     *  @param {string} id */
+    noteMade(id) {
+        this.threads.set(id, { ...this.threads.peek(id) ?? emptyThread(),
+            loaded: true });
+    }
+
     /** @param {string} id */
     run(id) {
         return this.runs.get(id)?.value;

@@ -288,20 +288,63 @@ browserTest('R02 a message whose reply is lost is sent again with its key, and i
     const { model, aside, page } = await stage(t, browser);
     page.mayFail = true;
     const keys = [];
+    let again;
+    const isAgain = new Promise((resolve) => { again = resolve; });
     await page.tab.route(/\/messages$/, async (route) => {
       keys.push(route.request().headers()['idempotency-key']);
       if (keys.length === 1) {
         await route.fetch();
+        await aside.until((s) => [...s.runs.values()][0]?.state === 'completed');
         await route.abort();
       } else {
-        await route.continue();
+        again(route);
       }
     });
     await page.say(QUESTION);
+    const route = await isAgain;
+    // It was carried out long since; nobody knows that it is this one.
+    assert.equal(await page.exchanges.count(), 1);
+    await page.exchange(QUESTION).getByText('Sending…').waitFor();
+    await route.continue();
     await page.untilSays(QUESTION, 'A scripted answer.');
     assert.deepEqual(keys, [keys[0], keys[0]]);
     assert.equal(await page.exchanges.count(), 1);
     assert.equal((await stored(aside, '/runs')).runs.length, 1);
+    assert.equal(model.requests.length, 1);
+  });
+
+browserTest('R02 A-2 a reload while a message is on its way shows it once',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, aside, page } = await stage(t, browser);
+    const { held } = await page.hold(/\/messages$/, 1);
+    await page.say(QUESTION);
+    await held;
+    const again = await page.hold(/\/messages$/, 1);
+    await aside.until((s) => [...s.runs.values()][0]?.state === 'completed');
+    await page.tab.reload();
+    await page.untilSays(QUESTION, 'A scripted answer.');
+    await again.held;
+    assert.equal(await page.exchanges.count(), 1);
+    again.release();
+    await page.say('Another question');
+    await page.untilSays('Another question', 'A scripted answer.');
+    assert.equal(await page.exchanges.count(), 2);
+    assert.equal(model.requests.length, 2);
+  });
+
+browserTest('R02 A-6 a reload before there is a conversation loses no first message',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, aside, page } = await stage(t, browser);
+    const { held } = await page.hold(/\/conversations$/, 1);
+    await page.say(QUESTION);
+    await held;
+    await page.tab.reload();
+    await page.untilSays(QUESTION, 'A scripted answer.');
+    assert.equal(await page.exchanges.count(), 1);
+    assert.equal((await stored(aside, '/overview')).conversations.length, 1);
+    assert.equal(model.requests.length, 1);
+    await page.tab.reload();
+    await page.untilSays(QUESTION, 'A scripted answer.');
     assert.equal(model.requests.length, 1);
   });
 

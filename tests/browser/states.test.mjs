@@ -52,7 +52,7 @@ browserTest('the list, in English and Chinese, beside a conversation and over it
     await page.row('它的新名字').waitFor();
     await page.tab.getByRole('button', { name: 'Delete “The second one”' }).click();
     await page.tab.locator('.language select').selectOption('zh');
-    await page.until(page.tab.locator('html[lang=zh] .new'), (all) => all.length === 1);
+    await page.tab.getByRole('button', { name: '新对话' }).waitFor();
     await page.openPanel();
     await page.pictures('12-list-zh');
 

@@ -1,0 +1,127 @@
+/**
+ * sending.js - messages that a person sends: a first one makes its
+ * conversation, a refused one goes back to where it was written.
+ *
+ * @import { Draft, Mode, Pending, Run } from './types.js'
+ * @import { Store } from './store.js'
+ * @import { Sync } from './sync.js'
+ */
+import * as api from './api.js';
+import { applyAccepted } from './apply.js';
+import { moveDraft, peekDraft, setDraft } from './drafts.js';
+import { intoOutbox, outbox, outOfOutbox } from './keep.js';
+import { deliver, persist } from './send.js';
+import * as ui from './ui.js';
+import { why } from './words.js';
+
+const TITLE_CHARS = 60;
+
+/** A title from the first line of a text. @param {string} text */
+function titleFrom(text) {
+    const line = Array.from(text.trim().split('\n', 1)[0].trim());
+    return line.length <= TITLE_CHARS ? line.join('')
+        : `${line.slice(0, TITLE_CHARS - 1).join('').trimEnd()}…`;
+}
+
+/**
+ * @param {Store} store @param {Sync} sync
+ * @param {(id: string) => Promise<void>} open  a conversation
+ */
+export function createSending(store, sync, open) {
+    /**
+     * Send a text to a conversation, a new one if it is ''. Resolves to
+     * whether it was accepted; if not, `place` says why.
+     * @param {string} place @param {Draft} draft
+     */
+    async function send(place, draft) {
+        const { text: body, mode, key } = draft;
+        ui.refuse(place, '');
+        const id = place || await create(draft);
+        if (!id) {
+            return false;
+        }
+        const detail = await deliver(store, { conversation: id, body, mode,
+            key });
+        if (detail) {
+            giveBack(id, draft, detail);
+        } else {
+            sync.reached();
+        }
+        return detail === '';
+    }
+
+    /** A conversation for a first message; '' if it was refused.
+     *  @param {Draft} draft */
+    async function create(draft) {
+        /** @type {Pending} */
+        const row = { conversation: '', body: draft.text, mode: draft.mode,
+            key: draft.key, state: 'sending', detail: '' };
+        store.putPending(row);
+        intoOutbox(row);
+        try {
+            const made = await persist(() => api.createConversation(
+                titleFrom(draft.text), `c-${draft.key}`));
+            const id = made.conversation?.id ?? '';
+            applyAccepted(store, made);
+            if (!made.replayed) {
+                store.noteMade(id);
+            }
+            store.dropPending('', draft.key);
+            if (!ui.current.peek()) {
+                moveDraft('', id);
+                open(id);
+            }
+            return id;
+        } catch (error) {
+            giveBack('', draft, why(error));
+            return '';
+        } finally {
+            outOfOutbox(draft.key);
+        }
+    }
+
+    /**
+     * A refused text goes back into the composer, unless something else is
+     * being written there; then its row keeps it.
+     * @param {string} id @param {Draft} draft @param {string} detail
+     */
+    function giveBack(id, draft, detail) {
+        if (peekDraft(id).text.trim() === '') {
+            setDraft(id, { ...draft, keyFor: draft.text });
+            store.dropPending(id, draft.key);
+            ui.refuse(id, detail);
+        }
+    }
+
+    /** Send a refused row again, with its key.
+     *  @param {Pending} row */
+    const retry = (row) => deliver(store, row);
+
+    /** The same question as a new message. @param {Run} run */
+    function askAgain(run) {
+        const message = run.message_id
+            ? store.messages.peek(run.message_id)?.value : undefined;
+        if (message) {
+            /** @type {Mode} */
+            const mode = run.depth === 'deep' ? 'deep'
+                : run.kind === 'research' ? 'background' : 'auto';
+            deliver(store, { conversation: message.conversation_id,
+                body: message.body, mode, key: api.newKey() });
+        }
+    }
+
+    /** What was on its way when the page was left is sent on. */
+    function resume() {
+        for (const row of outbox()) {
+            const { conversation, body, mode, key } = row;
+            outOfOutbox(key);
+            if (conversation) {
+                deliver(store, row, true);
+            } else {
+                send('', { text: body, mode, key, keyFor: body });
+            }
+        }
+    }
+
+    return { send, retry, askAgain, resume };
+}
