@@ -11,8 +11,9 @@ CC     ?= cc
 ifeq ($(origin CC),default)
 CC     := cc
 endif
-CFLAGS ?= -O2 -g
 SAN    ?=
+# The sanitizers' build is for finding faults, and is made anew often.
+CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 BUILD  ?= build
 PREFIX ?= /usr/local
 
@@ -182,24 +183,29 @@ run: deps ## build and start everything: http://localhost:8080/
 # The unit tests and the programs under test are built with the sanitizers;
 # the page and the tests of the supervisor use the release build.
 SANITIZE := SAN=address,undefined
-NODE_TEST := timeout -k 20 1200 node --test --test-reporter=spec --test-concurrency=2
+NODE_TEST := timeout -k 20 1200 node --test --test-reporter=spec --test-concurrency
 
-.PHONY: test test-build check e2e bench
+.PHONY: test test-build check scenarios browser e2e bench
 test-build:
 	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check
 	@$(BUILDING) all
 test: deps-test ## build with sanitizers too, then run all tests
 	@$(MAKE) --no-print-directory test-build
-	@$(MAKE) --no-print-directory check $(SANITIZE)
-	$(NODE_TEST) $(wildcard tests/page/*.test.mjs \
-	   tests/scenarios/*.test.mjs tests/browser/*.test.mjs)
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target $(SANITIZE) \
+	   check scenarios
+	@$(MAKE) --no-print-directory browser
 # Looking for leaks after each of a thousand forks takes minutes; one process that
 # runs them all is looked through once.
 check: $(OUT)/check ## unit tests; CK_RUN_SUITE=name chooses one
 	@$(if $(SAN),CK_FORK=no CK_VERBOSITY=silent $(OUT)/check)
 	ASAN_OPTIONS=detect_leaks=0 $(OUT)/check
+# Most of a scenario is waiting for what must not come too soon.
+scenarios:
+	$(NODE_TEST)=4 $(wildcard tests/page/*.test.mjs tests/scenarios/*.test.mjs)
+browser:
+	$(NODE_TEST)=2 $(wildcard tests/browser/*.test.mjs)
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
-	$(NODE_TEST) $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
+	$(NODE_TEST)=2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
 
 # --- figures ----------------------------------------------------------------------
 # On the release build. ONLY=accept,wake,stream,rest chooses some; BENCH_REST=60
