@@ -74,8 +74,8 @@ static const char *title_of(struct step *s, const cJSON *args)
     size_t keep = utf8_clip(text, strlen(text), TITLE_BYTES);
     char *line = arena_strndup(s->mem, text, keep);
 
-    for (char *c = line; c != NULL && *c != '\0'; c++) {
-        *c = (unsigned char)*c < ' ' ? ' ' : *c;
+    if (line != NULL) {
+        utf8_one_line(line);
     }
     return line;
 }

@@ -121,7 +121,13 @@ static void put_line(const char *text, struct buf *out)
     size_t keep = utf8_clip(text, strlen(text), LINE_BYTES);
 
     for (size_t i = 0; i < keep; i++) {
-        buf_putc(out, (unsigned char)text[i] < ' ' ? ' ' : text[i]);
+        bool control = (unsigned char)text[i] < ' ';
+
+        if (control) {
+            buf_putc(out, ' ');
+        } else {
+            buf_putc(out, text[i]);
+        }
     }
     buf_puts(out, text[keep] != '\0' ? "\xe2\x80\xa6" : "");
 }

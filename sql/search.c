@@ -348,10 +348,8 @@ const char *search_snippet(const char *query, const char *text,
     out = arena_printf(a, "%s%.*s%s", from > 0 ? "\xe2\x80\xa6" : "", (int)len,
                        text + from,
                        text[from + len] != '\0' ? "\xe2\x80\xa6" : "");
-    for (char *c = out; c != NULL && *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ') {
-            *c = ' ';
-        }
+    if (out != NULL) {
+        utf8_one_line(out);
     }
     return out;
 }

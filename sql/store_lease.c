@@ -281,6 +281,7 @@ enum rc store_lease_look(struct store *st, struct lease_seen *out)
 {
     struct dbq *q = db_use(st->db, STMT_LEASE_LOOK);
 
+    *out = (struct lease_seen){0};
     if (db_next(q)) {
         out->epoch = db_i64(q, 0);
         out->renewed_boot_ms = db_i64(q, 1);

@@ -605,7 +605,7 @@ static enum rc add_pages(struct db *d, void *arg)
     enum rc rc = RC_OK;
 
     for (int i = 0; i < *n && rc == RC_OK; i++) {
-        char name[16];
+        char name[24];
         struct dbq *q = db_use(d, STMT_ITEM_ADD);
 
         (void)snprintf(name, sizeof(name), "page %d", i);

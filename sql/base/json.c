@@ -555,7 +555,8 @@ void json_key(struct json_out *w, const char *name)
         *to++ = ',';
     }
     *to++ = '"';
-    memcpy(to, name, len);
+    /* The quote comes behind it, not a NUL. */
+    memcpy(to, name, len); /* NOLINT(bugprone-not-null-terminated-result) */
     to[len] = '"';
     to[len + 1] = ':';
 }

@@ -115,3 +115,12 @@ size_t utf8_repair(const char *s, size_t len, char *out)
     out[used] = '\0';
     return used;
 }
+
+void utf8_one_line(char *text)
+{
+    for (char *c = text; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ') {
+            *c = ' ';
+        }
+    }
+}

@@ -23,4 +23,7 @@ size_t utf8_clip(const char *s, size_t len, size_t max_bytes);
  * anything. */
 size_t utf8_repair(const char *s, size_t len, char *out);
 
+/* Line ends and other control characters become spaces. */
+void utf8_one_line(char *text);
+
 #endif
