@@ -263,6 +263,8 @@ browserTest('I-1 quick messages keep one order; each row becomes its message onc
     const { held, release } = await page.hold(/\/messages$/, 1);
     await page.say(QUESTION);
     await held;
+    // It has come in, and begins, before the second is written.
+    await model.received((r) => r.n === 2);
     await page.say('Right after it');
     await page.untilSays('Right after it', 'A scripted answer.');
     assert.equal(await page.exchanges.count(), 3);

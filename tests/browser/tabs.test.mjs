@@ -304,7 +304,7 @@ browserTest('another database under open pages: all tabs drop what they had',
 browserTest('a tab that cannot read anew lets another poll, and goes on when it can',
   TIMEOUT_MS, async (t, browser) => {
     const all = await stage(t, browser);
-    const { page } = all;
+    const { model, page } = all;
     await page.say('A question of before');
     await page.untilAnswered('A question of before');
     const [other] = await openTabs(browser, all, 1);
@@ -318,7 +318,14 @@ browserTest('a tab that cannot read anew lets another poll, and goes on when it 
       : route.fallback()));
     let resets = 1;
     await page.rewrite(/\/changes\?/, (json) => ({ ...json, reset: (resets -= 1) >= 0 }));
+    // The poll that is held already is not rewritten; the answer waits until
+    // the next one is under way, or nothing would come to be told by that.
+    const next = page.tab.waitForRequest(/\/changes\?/);
+    const pieces = inPieces(model, ['A scripted', ' answer.']);
     await other.say('A question of after');
+    await next;
+    await pieces.next();
+    await pieces.end();
     await browser.untilHeld(1, [other]);
     await page.notice.getByText('Busy').waitFor();
     await other.untilSays('A question of after', 'A scripted answer.');
