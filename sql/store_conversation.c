@@ -211,15 +211,45 @@ enum rc store_conversation_delete(struct store *st, struct store_call *call,
 
 /* --- messages ---------------------------------------------------------- */
 
+/* Chinese and Japanese are written without spaces. True if a character of
+ * theirs, U+3000 to U+9FFF, begins with this byte; no other one has it. */
+static bool is_wide(char c)
+{
+    return (unsigned char)c >= 0xe3 && (unsigned char)c <= 0xe9;
+}
+
+/* Where a title that goes on beyond s[0..len) ends; s[len] is the byte that
+ * comes next. Between two words, unless the last one is very long. */
+static size_t title_end(const char *s, size_t len)
+{
+    size_t i = len;
+
+    while (i > TITLE_BYTES / 2) {
+        if ((unsigned char)s[i] <= ' ' || is_wide(s[i]) || is_wide(s[i - 3])) {
+            return s[i - 1] == ' ' ? i - 1 : i;
+        }
+        i--;
+    }
+    return len;
+}
+
+/* True if a line says nothing more. */
+static bool line_is_over(const char *p)
+{
+    while (*p != '\0' && *p != '\n' && (unsigned char)*p <= ' ') {
+        p++;
+    }
+    return *p == '\0' || *p == '\n';
+}
+
 void store_title_of(const char *body, char *out, size_t out_len)
 {
     size_t len = 0;
-    size_t clip;
     bool space = false;
-    const char *end = body + strlen(body);
     const char *p;
 
-    for (p = body; p < end && len + 1 < out_len && len < TITLE_BYTES; p++) {
+    /* Room for one more character, a space before it, and an ellipsis. */
+    for (p = body; *p != '\0' && len < TITLE_BYTES && len + 5 < out_len; p++) {
         if ((unsigned char)*p <= ' ') {
             /* The first line that says something is enough. */
             if (*p == '\n' && len > 0) {
@@ -231,17 +261,16 @@ void store_title_of(const char *body, char *out, size_t out_len)
         if (space) {
             out[len++] = ' ';
             space = false;
-            if (len + 1 >= out_len) {
-                break;
-            }
         }
         out[len++] = *p;
     }
-    clip = utf8_complete_len(out, len);
-    out[clip] = '\0';
-    if (p < end && *p != '\n' && clip + 4 <= out_len) {
-        memcpy(out + clip, "\xe2\x80\xa6", 4); /* an ellipsis */
+    if (line_is_over(p)) {
+        out[len] = '\0';
+        return;
     }
+    out[len] = space ? ' ' : *p;
+    len = title_end(out, utf8_complete_len(out, len));
+    memcpy(out + len, "\xe2\x80\xa6", 4); /* an ellipsis */
 }
 
 enum rc store_message_add(struct store *st, int64_t account_id,

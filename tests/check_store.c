@@ -11,6 +11,7 @@
 #include "sql/store_effect.h"
 #include "sql/store_handoff.h"
 #include "sql/store_lease.h"
+#include "sql/store_priv.h"
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
 
@@ -540,6 +541,48 @@ START_TEST(nothing_at_work_displaces_nobody)
 }
 END_TEST
 
+/* Cut between words, with an ellipsis; Chinese anywhere between characters. */
+START_TEST(a_title_is_cut_between_words)
+{
+#define HAN(n) n n n n n n n
+    static const char *const CASES[][2] = {
+        {"Short", "Short"},
+        {"  \n one\t two  \nand more", "one two"},
+        {"How does WAL mode change concurrency and durability compared with "
+         "rollback journals?",
+         "How does WAL mode change concurrency and durability compared with…"},
+        {"Seventy bytes of text in one line that ends just where a title ends "
+         "ab",
+         "Seventy bytes of text in one line that ends just where a title ends "
+         "ab"},
+        {"Seventy bytes of text in one line that ends just where a title ends "
+         "ab  \nmore",
+         "Seventy bytes of text in one line that ends just where a title ends "
+         "ab"},
+        {"Seventy bytes of text in one line that ends just where a title ends "
+         "ab c",
+         "Seventy bytes of text in one line that ends just where a title ends "
+         "ab…"},
+        {"Read https://example.com/a/very/long/address/without/any/space/at/"
+         "all/in/it",
+         "Read https://example.com/a/very/long/address/without/any/space/at/"
+         "all/…"},
+        {HAN("数据库") HAN("数据库"), HAN("数据库") "数据…"},
+        {"Was Datenbanksysteme und Übertragungsprotokolle gemeinsam haben, "
+         "und was nicht",
+         "Was Datenbanksysteme und Übertragungsprotokolle gemeinsam haben, und…"},
+        {"ééééééééééééééééééééééééééééééééééééé",
+         "ééééééééééééééééééééééééééééééééééé…"},
+    };
+    char out[78];
+
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        store_title_of(CASES[i][0], out, sizeof(out));
+        ck_assert_str_eq(out, CASES[i][1]);
+    }
+}
+END_TEST
+
 Suite *store_suite(void)
 {
     Suite *s = suite_create("store");
@@ -561,6 +604,7 @@ Suite *store_suite(void)
     tcase_add_test(t, R29_a_crash_counts_once_and_for_the_run_at_work);
     tcase_add_test(t, a_hung_owner_is_displaced_only_as_seen);
     tcase_add_test(t, nothing_at_work_displaces_nobody);
+    tcase_add_test(t, a_title_is_cut_between_words);
     suite_add_tcase(s, t);
     return s;
 }

@@ -15,12 +15,19 @@ import * as ui from './ui.js';
 import { why } from './words.js';
 
 const TITLE_CHARS = 60;
+/** What of a longer line is kept, and the part of a word after it. */
+const CUT = /^(.{30,60})(?:\s\S*|(?<=[\u3000-\u9fff])[^\s\u3000-\u9fff]*)$/u;
 
-/** A title from the first line of a text. @param {string} text */
+/** A title from the first line of a text, cut between two words; where words
+ *  have no spaces between them, anywhere. @param {string} text */
 function titleFrom(text) {
-    const line = Array.from(text.trim().split('\n', 1)[0].trim());
-    return line.length <= TITLE_CHARS ? line.join('')
-        : `${line.slice(0, TITLE_CHARS - 1).join('').trimEnd()}…`;
+    const line = text.trim().split('\n', 1)[0].trim();
+    const chars = Array.from(line);
+    if (chars.length <= TITLE_CHARS) {
+        return line;
+    }
+    const words = CUT.exec(chars.slice(0, TITLE_CHARS + 1).join(''));
+    return `${(words?.[1] ?? chars.slice(0, TITLE_CHARS).join('')).trimEnd()}…`;
 }
 
 /**
