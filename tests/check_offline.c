@@ -205,6 +205,12 @@ static const struct planning PLANNING[] = {
     /* Wishes for research. */
     {"Research how SQLite locks files", FREE, START LOOK, "start_research",
      NULL},
+    {"research: How does WAL mode change concurrency?", FREE, START LOOK,
+     "start_research", NULL},
+    {"Deep research: why is it slow?", FREE, START LOOK, "start_research",
+     NULL},
+    {"研究：WAL 模式怎么工作？", FREE, START LOOK, "start_research", NULL},
+    {"What research: labels mean", FREE, START LOOK, QUERY, NULL},
     {"Please investigate crash recovery.", FREE, START LOOK, "start_research",
      NULL},
     {"Could you look into FTS5 ranking in depth?", FREE, START LOOK,

@@ -278,11 +278,34 @@ static bool is_research(const struct lead *l, const struct plain *p)
             phrases_has(p->text, "report"));
 }
 
+/* "Research: how does it work?" The word before the colon is a command,
+ * whatever follows it. */
+static bool is_labelled(const struct clause *c)
+{
+    static const char *const labels[] = {"research",      "background research",
+                                         "deep research", "研究",
+                                         "调研",          NULL};
+
+    for (size_t i = 0; labels[i] != NULL; i++) {
+        size_t n = strlen(labels[i]);
+
+        if (c->len > n && strncasecmp(c->text, labels[i], n) == 0 &&
+            (c->text[n] == ':' || strncmp(c->text + n, "：", 3) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum intent_kind kind_of(const struct judge *j, const struct clause *c,
                                 const struct plain *p)
 {
     struct lead l = strip_lead(p->text);
     bool asks = is_question(&l, p);
+
+    if (is_labelled(c)) {
+        return INTENT_RESEARCH;
+    }
 
     if (residue_is(p->text, phrases_smalltalk) ||
         phrases_start(p->text, phrases_smalltalk) + 2 >= p->len) {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { BUILD, bin, temporaryDir } from '../support/harness.mjs';
+import { BUILD, ROOT, bin, temporaryDir } from '../support/harness.mjs';
 import { Feed } from '../support/feed.mjs';
 import { request } from '../support/http.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
@@ -67,6 +67,24 @@ test('R29 a killed runtime is started again and the same Run completes', BOUND, 
   assert.equal(ended.state, 'completed');
   assert.equal(aside.feed.state.runs.size, 1);
   assert.equal(model.requests.length, 2);
+});
+
+test('the words of the README\'s tour do what it says', BOUND, async (t) => {
+  const readme = (await readFile(path.join(ROOT, 'README.md'), 'utf8')).replace(/\s+/g, ' ');
+  const [, research] = /Ask for \*(research: [^*]+)\*/.exec(readme);
+  const [, question] = /Meanwhile ask \*([^*]+)\*/.exec(readme);
+  const [, adjustment] = /add \*([^*]+)\*/.exec(readme);
+  const aside = await start(t, { ASIDE_LIBRARY: '/usr/share/doc/sqlite3' });
+  const id = await aside.say(research);
+  await aside.feed.until((s) => s.runs.get(id)?.kind === 'research', { ms: 60000 });
+  const short = await aside.say(question);
+  await aside.feed.until((s) => s.runs.get(short)?.state === 'completed', { ms: 60000 });
+  assert.ok(aside.feed.state.answer(short).length > 0);
+  assert.equal(aside.feed.state.runs.get(id).state, 'running', 'the answer comes first');
+  const { handoff } = await aside.post(`/runs/${id}/adjustments`, { body: adjustment });
+  assert.equal(handoff.state, 'received');
+  await aside.feed.until((s) => s.handoffs.get(handoff.id)?.state === 'handed', { ms: 60000 });
+  await aside.post(`/runs/${id}/stop`);
 });
 
 test('without a model the bundled one answers from the library', BOUND, async (t) => {
