@@ -570,7 +570,8 @@ START_TEST(a_title_is_cut_between_words)
         {HAN("数据库") HAN("数据库"), HAN("数据库") "数据…"},
         {"Was Datenbanksysteme und Übertragungsprotokolle gemeinsam haben, "
          "und was nicht",
-         "Was Datenbanksysteme und Übertragungsprotokolle gemeinsam haben, und…"},
+         "Was Datenbanksysteme und Übertragungsprotokolle gemeinsam haben, "
+         "und…"},
         {"ééééééééééééééééééééééééééééééééééééé",
          "ééééééééééééééééééééééééééééééééééé…"},
     };
