@@ -108,7 +108,7 @@ async function assertLedger(sql, { ids }) {
 }
 
 for (const kind of ['abort', 'fail']) {
-  test(`R01 R02 ${kind} at commit after commit of what is written over HTTP`, BOUND, async (t) => {
+  test(`R01 R02 CASES E-4: ${kind} at commit after commit of what is written over HTTP`, BOUND, async (t) => {
     const world = await startWriting(t, { responders: 1 });
     const said = [];
     for (let at = 0; at < STEPS.length; at++) { // each step is one commit

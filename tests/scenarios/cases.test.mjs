@@ -282,7 +282,7 @@ test('CASES F-8 (langgraphjs#864): every door adjusts, replies and stops alike',
 
 // --- G: transcript rules of providers
 
-test('CASES G-1 G-2 G-5 (opencode#5750, aegra#191): cut in mid-call, the conversation lives on', BOUND,
+test('CASES G-1 G-2 G-4 G-5 (opencode#5750, aegra#191, claux#18): cut in mid-call, the conversation lives on', BOUND,
   async (t) => {
     const s = await started(t, {}, { library: await shelf(t) });
     s.model.next('research', async (req, reply) => {
@@ -296,6 +296,8 @@ test('CASES G-1 G-2 G-5 (opencode#5750, aegra#191): cut in mid-call, the convers
     const end = await s.whole(r.id);
     assert.equal(end.run.state, 'completed');
     assert.deepEqual(end.tool_calls.map((c) => c.name), ['deliver_report'], 'a cut call never runs');
+    assert.deepEqual(s.model.requests[1].body.messages.filter((m) => m.role === 'assistant'), [],
+      'nothing goes on from a reply that did not complete');
     // Stopped in mid-call, then continued: the new Run is repaired on load.
     s.model.next('research', async (req, reply) => {
       reply.toolCall('library_search', { query: 'tides' });
