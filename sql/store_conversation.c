@@ -268,7 +268,10 @@ void store_title_of(const char *body, char *out, size_t out_len)
         out[len] = '\0';
         return;
     }
-    out[len] = space ? ' ' : *p;
+    out[len] = *p;
+    if (space) {
+        out[len] = ' ';
+    }
     len = title_end(out, utf8_complete_len(out, len));
     memcpy(out + len, "\xe2\x80\xa6", 4); /* an ellipsis */
 }
