@@ -1,0 +1,188 @@
+// large.test.mjs - a conversation of a thousand messages is opened, and
+// written in, as quickly as a new one.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+
+import { browserTest, stage } from './browser.mjs';
+
+const TIMEOUT_MS = 180000;
+
+const MESSAGES = 1000;
+const RESEARCH_EACH = 20; // every so many-th: 50 of them
+const PAGE = 50; // messages that one read brings
+const CHARS = 100;
+const OPENINGS = 5;
+
+/** What a person does not notice; a slow machine is compared with itself. */
+const OPENING_MS = 500;
+const FRAME_MS = 16;
+const SLOWER = 3;
+
+const SHORT = `A **short** answer with \`code\`, a [link](https://example.org/) and a list:
+
+* the first thing that is to be said about it,
+* and the second.
+
+| Column | Another |
+|--------|---------|
+| one    | two     |
+`;
+const REPORT = Array.from({ length: 8 }, (_, i) => `## Part ${i}\n\n${
+  'A sentence of the report that says something of it. '.repeat(6)}\n\n\`\`\`\ncode\n\`\`\`\n`)
+  .join('\n');
+
+/** A conversation like that of a year, put beside the others. */
+function fill(aside) {
+  const text = (s) => `'${s.replaceAll("'", "''")}'`;
+  const sql = `
+    BEGIN IMMEDIATE;
+    INSERT INTO conversation (id, account_id, title, created_ms, updated_ms)
+      SELECT 1000, account_id, 'Long', created_ms, updated_ms FROM conversation LIMIT 1;
+    INSERT INTO message (id, conversation_id, body, created_ms)
+      WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MESSAGES})
+      SELECT 1000 + i, 1000, 'Question ' || i, 1700000000000 + 60000 * i FROM n;
+    INSERT INTO run (id, account_id, conversation_id, message_id, kind, depth, missing_info,
+        state, phase, title, progress, created_ms, started_ms, ended_ms, accepted_seq, ended_seq,
+        requests_limit, tool_calls_limit, seconds_limit, tokens_limit,
+        answer_revision, answer_parts, answer_complete)
+      SELECT m.id, c.account_id, 1000, m.id,
+          iif(m.id % ${RESEARCH_EACH} = 0, 'research', 'short'), 'normal', 'assume',
+          'completed', 'answering', m.body, '', m.created_ms, m.created_ms,
+          m.created_ms + 5000, 0, 0, 8, 24, 600, 100000, 1, 1, 1
+      FROM message m JOIN conversation c ON c.id = 1000 WHERE m.conversation_id = 1000;
+    INSERT INTO answer (run_id, body)
+      SELECT id, iif(kind = 'research', ${text(REPORT)}, ${text(SHORT)})
+      FROM run WHERE conversation_id = 1000;
+    COMMIT;`;
+  execFileSync('sqlite3', ['-batch', '-bail', '-cmd', '.timeout 20000',
+    path.join(aside.dataDir, 'aside.db')], { input: sql, stdio: ['pipe', 'ignore', 'inherit'] });
+}
+
+/** An answer that goes on, a word every few milliseconds, until it is ended. */
+function streaming(model) {
+  let isOver = false;
+  model.next('entry', async (req, reply) => {
+    for (let n = 0; !isOver && !reply.ended; n++) {
+      reply.text(`word ${n} `);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    reply.finish('stop').usage().done();
+  });
+  return () => { isOver = true; };
+}
+
+const middle = (all, part = 0.5) =>
+  all.toSorted((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * part))];
+
+/** Milliseconds from the navigation until the newest answer can be seen. */
+async function opening(browser, { person, aside }, hash, question) {
+  const times = [];
+  for (let i = 0; i < OPENINGS; i++) {
+    const page = await browser.open(person, aside, hash, ({ tab }) =>
+      tab.addInitScript((text) => {
+        globalThis.seen = new Promise((resolve) => {
+          const look = () => {
+            const last = [...document.querySelectorAll('article.exchange')].at(-1);
+            const prose = last?.querySelector('.prose:not(.plain)');
+            const box = prose?.getBoundingClientRect();
+            if (last?.innerText.includes(text) && box?.bottom > 0 && box.bottom < innerHeight) {
+              resolve(performance.now());
+            } else {
+              requestAnimationFrame(look);
+            }
+          };
+          requestAnimationFrame(look);
+        });
+      }, question));
+    times.push(await page.tab.evaluate(() => globalThis.seen));
+    await page.tab.close();
+  }
+  return middle(times);
+}
+
+/**
+ * The milliseconds of work of each frame while somebody types: what the input
+ * takes, and what style, layout and paint take after it.
+ */
+async function typing(page, model, question) {
+  const end = streaming(model);
+  await page.say(question);
+  await page.until(page.prose(question), ([s]) => s?.includes('word 3'));
+  await page.tab.evaluate(() => {
+    const after = (run) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = run;
+      port2.postMessage(0);
+    };
+    let input = 0;
+    globalThis.frames = [];
+    document.addEventListener('keydown', () => {
+      const began = performance.now();
+      after(() => { input += performance.now() - began; });
+    }, true);
+    const frame = () => {
+      const began = performance.now();
+      const before = input;
+      input = 0;
+      after(() => globalThis.frames.push(before + performance.now() - began));
+      globalThis.clock = requestAnimationFrame(frame);
+    };
+    frame();
+  });
+  await page.composer.pressSequentially('x'.repeat(CHARS), { delay: 15 });
+  const frames = await page.tab.evaluate(() => {
+    cancelAnimationFrame(globalThis.clock);
+    return globalThis.frames;
+  });
+  await page.composer.fill('');
+  await page.stopButton(question).waitFor();
+  end();
+  await page.untilAnswered(question);
+  assert.ok(frames.length > 20, `${frames.length} frames`);
+  return { typical: middle(frames), slow: middle(frames, 0.95), max: Math.max(...frames) };
+}
+
+const told = ({ typical, slow, max }) => [typical, slow, max]
+  .map((ms) => ms.toFixed(1)).join(' / ');
+
+browserTest('a thousand messages: opening and typing stay as quick as in a new conversation',
+  TIMEOUT_MS, async (t, browser) => {
+    const all = await stage(t, browser, { 'model.context_tokens': 1000000 });
+    const { model, aside, page } = all;
+    model.next('entry', (req, reply) => reply.answer(SHORT));
+    await page.say('A small question');
+    await page.untilAnswered('A small question');
+    const small = page.hash;
+    fill(aside);
+
+    const smallOpening = await opening(browser, all, small, 'A small question');
+    const largeOpening = await opening(browser, all, '#conv=conv_1000', `Question ${MESSAGES}`);
+    t.diagnostic(`opening: ${smallOpening.toFixed(0)} ms new, ${largeOpening.toFixed(0)} ms large`);
+
+    const smallTyping = await typing(page, model, 'Go on in the small one');
+    t.diagnostic(`ms of a frame while typing, median / 95 % / most: ${told(smallTyping)} new`);
+    await page.tab.goto(`${page.tab.url().split('#')[0]}#conv=conv_1000`);
+    await page.exchange(`Question ${MESSAGES}`).waitFor();
+    const newest = await typing(page, model, 'Go on in the large one');
+    t.diagnostic(`${told(newest)} large`);
+    for (let n = PAGE; n < MESSAGES; n += PAGE) {
+      const had = await page.exchanges.count();
+      await page.tab.getByRole('button', { name: 'Show earlier messages' }).click();
+      await page.tab.waitForFunction((count) =>
+        document.querySelectorAll('article.exchange').length > count, had);
+    }
+    await page.tab.getByRole('button', { name: 'Show earlier messages' })
+      .waitFor({ state: 'detached' });
+    assert.equal(await page.exchanges.count(), MESSAGES + 1);
+    const whole = await typing(page, model, 'Go on with all of it');
+    t.diagnostic(`${told(whole)} with all messages shown`);
+
+    assert.ok(largeOpening <= Math.max(OPENING_MS, SLOWER * smallOpening),
+      `opened in ${largeOpening} ms, a new one in ${smallOpening} ms`);
+    for (const { typical } of [newest, whole]) {
+      assert.ok(typical <= Math.max(FRAME_MS, SLOWER * smallTyping.typical),
+        `a frame takes ${typical} ms, in a new one ${smallTyping.typical} ms`);
+    }
+  });
