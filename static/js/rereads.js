@@ -1,6 +1,7 @@
 /**
  * rereads.js - Runs that are known to lack something are read until they do
- * not. One reader per Run, however many ask for it.
+ * not. One reader per Run, however many ask for it. A reader gives up after a
+ * while; what it left is read when there is a reason to hope again.
  *
  * @import { Store } from './store.js'
  */
@@ -15,11 +16,13 @@ const REREAD_MS = [250, 1000, 3000, 8000];
  * @param {Store} store
  * @param {(feed: string) => Promise<boolean>} isOther  whether a reply is of
  *     another database, which is then seen to
- * @returns {(id: string) => Promise<void>}
  */
 export function createRereads(store, isOther) {
     /** @type {Map<string, Promise<void>>} */
     const reading = new Map();
+    /** Runs that lacked something when their reader gave up.
+     *  @type {Set<string>} */
+    const left = new Set();
 
     /** @param {string} id */
     async function readUntilWhole(id) {
@@ -42,12 +45,22 @@ export function createRereads(store, isOther) {
             }
             await new Promise((done) => setTimeout(done, pause));
         }
+        left.add(id);
     }
 
-    return (id) => {
+    /** Until it lacks nothing. @param {string} id @returns {Promise<void>} */
+    function read(id) {
+        left.delete(id);
         const now = reading.get(id) ?? readUntilWhole(id)
             .finally(() => reading.delete(id));
         reading.set(id, now);
         return now;
-    };
+    }
+
+    /** The server is back: read what was given up. */
+    function again() {
+        [...left].forEach(read);
+    }
+
+    return { read, again };
 }

@@ -149,6 +149,7 @@ export class Sync {
         }
         if (!error && was.state !== 'live') {
             this.readHealth();
+            this.#rereads.again();
         }
     }
 
@@ -187,7 +188,7 @@ export class Sync {
 
     /** Until it lacks nothing. @param {string} id */
     readRun(id) {
-        return this.#rereads(id);
+        return this.#rereads.read(id);
     }
 
     /** How runtime and model are; not more often than asked for. */
@@ -237,6 +238,9 @@ export class Sync {
     look(seen) {
         if (seen && this.#lacksAll) {
             this.restart();
+        }
+        if (seen) {
+            this.#rereads.again();
         }
         this.tabs.look();
     }
