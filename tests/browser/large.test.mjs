@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 180000;
+const TIMEOUT_MS = 240000;
 
 const MESSAGES = 1000;
 const RESEARCH_EACH = 20; // every so many-th: 50 of them
@@ -140,7 +140,7 @@ async function typing(page, model, question) {
   await page.stopButton(question).waitFor();
   end();
   await page.untilAnswered(question);
-  assert.ok(frames.length > 20, `${frames.length} frames`);
+  assert.ok(frames.length > 10, `${frames.length} frames`);
   return { typical: middle(frames), slow: middle(frames, 0.95), max: Math.max(...frames) };
 }
 
