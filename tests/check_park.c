@@ -279,17 +279,15 @@ START_TEST(waiters_of_one_account_share_one_read)
 }
 END_TEST
 
+/* Long before the poll's own time is up. */
 START_TEST(a_lost_ring_is_made_good)
 {
-    int64_t begin_ms;
     int fd = start_poll("ada", 0, 30);
 
     await_parked(1);
     atomic_store(&mute, true);
-    begin_ms = clock_boot_ms();
     (void)commit("ada");
-    ck_assert(fcgi_peer_ready(fd, 2 * PARK_FALLBACK_MS));
-    ck_assert_int_lt(clock_boot_ms() - begin_ms, PARK_FALLBACK_MS + 1000);
+    ck_assert(fcgi_peer_ready(fd, 3 * PARK_FALLBACK_MS));
     (void)assert_told(fd, 1);
 }
 END_TEST
