@@ -8,7 +8,7 @@ import { test } from 'node:test';
 
 import { startWriting } from '../support/writing.mjs';
 
-const BOUND = { timeout: 120000 };
+const BOUND = { timeout: 300000 };
 
 /** The commits of one walk: what each step of it writes. */
 const STEPS = [
