@@ -16,10 +16,9 @@ void fault_after_send(int64_t n);
 /* usual_ms, or ASIDE_FAULT_LOOK milliseconds: how often a stand-by looks. */
 int64_t fault_look_ms(int64_t usual_ms);
 
-/* Tools that no model is offered: fault_abort dies, fault_hang never
- * returns while ASIDE_FAULT_HANG is set,
- * fault_once is not safe to repeat and adds a line to the file ASIDE_FAULT_FILE.
- * NULL: none of that name. */
+/* Tools that no model is offered: fault_abort dies, fault_hang does not return
+ * while ASIDE_FAULT_HANG is set, fault_once is not safe to repeat and adds a
+ * line to the file ASIDE_FAULT_FILE. NULL: none of that name. */
 const struct tool *fault_tool(const char *name);
 
 #endif

@@ -244,7 +244,7 @@ enum rc operation_run(struct step *, const struct request *,
                       const struct model_call *, const char *lead,
                       struct operation_result *) RC_MUST_CHECK;
 
-/* --- context.c, offer.c, prompt.c ----------------------------------------------- */
+/* --- context.c, offer.c, prompt.c -------------------------------------- */
 
 /* Plan the next request of the Run for this purpose. last: the newest request,
  * or NULL. RC_TOO_LARGE: the model cannot hold it, however much is left out. */

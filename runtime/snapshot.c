@@ -120,14 +120,11 @@ static void put_line(const char *text, struct buf *out)
 {
     size_t keep = utf8_clip(text, strlen(text), LINE_BYTES);
 
-    for (size_t i = 0; i < keep; i++) {
-        bool control = (unsigned char)text[i] < ' ';
+    char *line = buf_extend(out, keep);
 
-        if (control) {
-            buf_putc(out, ' ');
-        } else {
-            buf_putc(out, text[i]);
-        }
+    if (line != NULL) {
+        memcpy(line, text, keep);
+        utf8_one_line(line);
     }
     buf_puts(out, text[keep] != '\0' ? "\xe2\x80\xa6" : "");
 }

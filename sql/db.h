@@ -97,7 +97,8 @@ bool db_stands_at(const struct db *, int64_t mark);
 struct dbq *db_use(struct db *, enum stmt_id);
 
 /* By name, with the colon; a constant, whose address is remembered. An unknown
- * name is a bug and asserts, and so is a parameter that is still unbound at the first db_next. */
+ * name is a bug and asserts, and so is a parameter that is still unbound at the
+ * first db_next. */
 void db_bind_i64(struct dbq *, const char *name, int64_t);
 void db_bind_text(struct dbq *, const char *name,
                   const char *); /* NULL: null */

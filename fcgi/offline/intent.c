@@ -306,7 +306,6 @@ static enum intent_kind kind_of(const struct judge *j, const struct clause *c,
     if (is_labelled(c)) {
         return INTENT_RESEARCH;
     }
-
     if (residue_is(p->text, phrases_smalltalk) ||
         phrases_start(p->text, phrases_smalltalk) + 2 >= p->len) {
         return INTENT_SMALLTALK;

@@ -52,7 +52,6 @@ SELECT id FROM handoff WHERE run_id = :run AND state = 'received' ORDER BY id;
 UPDATE handoff SET state = 'not_applied', reason = :reason
  WHERE id = :id AND state = 'received';
 
-
 -- stmt: REQUIREMENT_OF_RUN read params=1 cols=1
 -- The message it began with, and every handoff whatever became of it.
 SELECT m.body FROM run JOIN message AS m ON m.id = run.message_id

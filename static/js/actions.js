@@ -53,6 +53,9 @@ export function createActions(store, sync) {
                 break;
             }
             await read(conversation, thread.order[0]);
+            if (ui.openError.peek()) {
+                break;
+            }
         }
         ui.showMessage.value = message;
     }

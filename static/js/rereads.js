@@ -9,8 +9,8 @@ import * as api from './api.js';
 import { applyRunRead } from './apply.js';
 import { isBehind } from './rules.js';
 
-/** Waits between reads of a Run whose answer is not readable yet. */
-const REREAD_MS = [250, 1000, 3000, 8000];
+/** Waits before the reads of a Run whose answer is not readable yet. */
+const READ_MS = [0, 250, 1000, 3000, 8000];
 
 /**
  * @param {Store} store
@@ -26,7 +26,10 @@ export function createRereads(store, isOther) {
 
     /** @param {string} id */
     async function readUntilWhole(id) {
-        for (const pause of [...REREAD_MS, 0]) {
+        for (const pause of READ_MS) {
+            if (pause > 0) {
+                await new Promise((done) => setTimeout(done, pause));
+            }
             try {
                 const reply = await api.run(id);
                 if (await isOther(reply.feed)) {
@@ -43,7 +46,6 @@ export function createRereads(store, isOther) {
             if (!lacks && store.details.peek(id)?.loaded) {
                 return;
             }
-            await new Promise((done) => setTimeout(done, pause));
         }
         left.add(id);
     }

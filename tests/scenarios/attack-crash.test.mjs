@@ -263,7 +263,8 @@ test('SIGTERM while it starts ends it', BOUND, async (t) => {
   await aside.kill('asided', 'SIGTERM');
   const lock = await holdWriteLock(path.join(aside.dataDir, 'aside.db'), 4000);
   const starting = another(aside, 'starting');
-  await sleep(700); // it waits for the lock to take the lease
+  // It has the lock file, and waits for the database to take the lease.
+  await eventually(async () => (await aside.api('GET', '/health')).json.runtime === 'ok');
   const exit = await starting.stop('SIGTERM', 5000);
   assert.ok(exit.code === 0 || exit.code === 1, JSON.stringify(exit));
   starting.badEnd = '';
@@ -309,8 +310,8 @@ test('a full disk in mid-research: told in the log, and the Run goes on when the
   const { pid } = aside.part('asided');
   await run('prlimit', ['--pid', String(pid), '--fsize=4096:unlimited']);
   held.release();
-  await aside.part('asided').logged(/error .*sql: /, 8000);
-  await sleep(2500);
+  // It tries again, and lives.
+  await aside.part('asided').logged(/(error .*sql: [^]*){3}/, 15000);
   assert.equal(aside.part('asided').exit, null, aside.part('asided').tail());
   assert.equal(await sql(`SELECT state FROM run WHERE id = ${r.id.slice(4)}`), 'running');
   await run('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited']);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, nothingUnderWay, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 const ENDED = ['completed', 'incomplete', 'failed', 'stopped'];
@@ -24,9 +24,6 @@ async function atWork(s, body, name = 'at work', then = (reply) => reply.report(
   return { r, held: await s.model.held(name) };
 }
 
-const settled = (aside) => aside.until((s) => [...s.requests.values(), ...s.toolCalls.values()]
-  .every((e) => e.state !== 'sent' && e.state !== 'planned'));
-
 // --- C: a stop that does not stop, or stops the wrong thing
 
 test('CASES C-2 (dify#18481): after a stop in the first step no later step starts', BOUND, async (t) => {
@@ -37,7 +34,7 @@ test('CASES C-2 (dify#18481): after a stop in the first step no later step start
   held.release();
   // Something that comes after it in every queue has come; then nothing of it may.
   await s.whole((await s.send('a question after the stop')).run.id);
-  await settled(s.aside);
+  await nothingUnderWay(s.aside);
   const end = await s.run(r.id);
   assert.deepEqual([end.run.state, end.requests.length, end.tool_calls.length], ['stopped', 1, 0]);
   assert.equal(s.model.requests.filter((q) => q.purpose === 'research').length, 1);
@@ -64,7 +61,7 @@ test('CASES C-3 C-6 C-9 (dify#29688, paseo#4594, a2a-python#1175): every view sh
     assert.deepEqual((await get('/overview')).runs, []);
     assert.deepEqual((await get('/runs?state=stopped')).runs.map((x) => x.id), [r.id]);
     assert.deepEqual((await get('/runs?state=failed')).runs, []);
-    await settled(s.aside);
+    await nothingUnderWay(s.aside);
     await assertSettled(s.sql);
   });
 
@@ -78,7 +75,7 @@ test('CASES C-5 (opencode#28738): with nothing open, a Run is found in the list 
     assert.deepEqual([reply.status, reply.json.run.state], [202, 'stopped']);
     const again = await s.aside.api('POST', `/runs/${r.id}/stop`);
     assert.deepEqual([again.status, again.json.run.ended_at], [202, reply.json.run.ended_at]);
-    await settled(s.aside);
+    await nothingUnderWay(s.aside);
     await assertSettled(s.sql);
   });
 
@@ -180,7 +177,7 @@ test('CASES F-1 F-5 (openclaw#128008, CadencR#42): adjusted during tools, stoppe
       for (const h of end.handoffs) {
         assert.ok(h.state === 'handed' || h.reason === 'run_stopped', JSON.stringify(h));
       }
-      await settled(s.aside);
+      await nothingUnderWay(s.aside);
       s.model.once.length = 0; // what the stop came before
     }
     assertCallsAnswered(s.model);
@@ -263,7 +260,7 @@ test('CASES F-8 (langgraphjs#864): every door adjusts, replies and stops alike',
     await verbs.reply(r);
     await s.model.held('last');
     await verbs.stop(r);
-    await settled(s.aside);
+    await nothingUnderWay(s.aside);
     const end = await s.run(r.id);
     seen[door] = {
       state: [end.run.state, end.run.reason],

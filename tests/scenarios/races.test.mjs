@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, nothingUnderWay, started } from '../support/started.mjs';
 
 const TIMES = 100;
 const BOUND = { timeout: 180000 };
@@ -97,7 +97,7 @@ test('R22 R28 adjust against pausing: never paused past it, and resumed by it', 
 });
 
 test('R24 R32 stop against completion: one end, told once, the slot free', BOUND, async (t) => {
-  const { model, research, stop, whole, sql } = await started(t);
+  const { model, aside, research, stop, whole, sql } = await started(t);
   await race(async (lead) => {
     const ready = held(model, (reply) => reply.report('# Done'));
     const r = await research('the sea');
@@ -112,18 +112,9 @@ test('R24 R32 stop against completion: one end, told once, the slot free', BOUND
     }
     return end.run.state;
   }, { ours: 'stopped', theirs: 'completed' });
-  await allSettled(sql);
+  await nothingUnderWay(aside);
   await assertSettled(sql);
 });
-
-/** Requests of stopped Runs are settled by the runtime within a second. */
-async function allSettled(sql) {
-  const deadline = Date.now() + 15000;
-  while (await sql("SELECT id FROM request WHERE state = 'sent'") !== '') {
-    assert.ok(Date.now() < deadline, 'requests of stopped Runs are still open');
-    await sleep(50);
-  }
-}
 
 test('R16 fifty parallel messages against three slots: three are accepted, every time', BOUND, async (t) => {
   const { model, aside, conv, ended, sql } = await started(t);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, nothingUnderWay, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 const names = (body) => (body.tools ?? []).map((tool) => tool.function.name);
@@ -184,7 +184,7 @@ test('R07 R12 an operation on a Run of another conversation, an ended one or a s
       assert.deepEqual([seen.run.state, seen.handoffs.length], ['running', 0]);
       await aside.api('POST', `/runs/${id}/stop`);
     }
-    await aside.until((s) => [...s.requests.values()].every((q) => q.state !== 'sent'));
+    await nothingUnderWay(aside);
     assertCallsAnswered(model);
     await assertSettled(sql);
   });

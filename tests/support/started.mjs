@@ -82,6 +82,12 @@ export function assertCallsAnswered(model) {
   }
 }
 
+/** Wait until no request and no call that the feed has told of is under way. */
+export const nothingUnderWay = (aside) => aside.until(
+  (s) => [...s.requests.values(), ...s.toolCalls.values()]
+    .every((e) => e.state !== 'sent' && e.state !== 'planned'),
+  { what: 'nothing is under way' });
+
 /** What must hold of the rows when nothing is under way. Resolves to nothing. */
 export async function assertSettled(sql) {
   const none = async (what, text) => assert.equal(await sql(text), '', what);

@@ -71,10 +71,20 @@ function Results({ text }) {
         return () => clearTimeout(timer);
     }, [text]);
     async function more() {
-        if (now?.next) {
+        if (!now?.next) {
+            return;
+        }
+        /** @type {Search} */
+        let then;
+        try {
             const reply = await api.search(now.text, now.next);
-            setNow({ ...now, list: [...now.list, ...reply.results],
-                next: reply.next });
+            then = { ...now, list: [...now.list, ...reply.results],
+                next: reply.next, error: '' };
+        } catch (error) {
+            then = { ...now, error: why(error) };
+        }
+        if (wanted.current === now.text) {
+            setNow(then);
         }
     }
     const stale = now?.text !== text;
@@ -188,7 +198,8 @@ const fits = (run, state) => state === ''
 /** @param {{ run: Run }} props */
 function ResearchRow({ run }) {
     const { store, actions } = useApp();
-    const unread = store.unseen.value.has(run.id);
+    const unread = store.unseen.value.has(run.id)
+        && (store.conversation(run.conversation_id)?.unread ?? 0) > 0;
     function go() {
         ui.findOpen.value = false;
         actions.openRun(run.id);
