@@ -109,10 +109,7 @@ for (const kind of ['abort', 'before', 'fail']) {
       }
     }
     assert.equal(runtimes.left, 0);
-    await eventually(async () => {
-      await assertSettled(sql);
-      return true;
-    }, { ms: 5000 });
+    await assertSettled(sql);
     await runtimes.end();
     assertCallsAnswered(model);
   });
@@ -157,10 +154,7 @@ test('R29 a tool that takes its runtime down three times ends the Run', BOUND, a
   const end = await whole(r.id);
   assert.equal(end.run.state, 'failed');
   assert.equal(end.run.reason, 'crashed');
-  await eventually(async () => {
-    await assertSettled(sql);
-    return true;
-  }, { ms: 5000 });
+  await assertSettled(sql);
 });
 
 test('two runtimes: the stand-by takes over at once when the first is killed', BOUND, async (t) => {

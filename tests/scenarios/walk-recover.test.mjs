@@ -26,11 +26,6 @@ async function kept(t, conf = {}, more = {}) {
   return { ...world, keeper, row, die };
 }
 
-const settled = (world) => eventually(async () => {
-  await assertSettled(world.sql);
-  return true;
-});
-
 test('R29 the Run that takes its runtime down is found; those beside it go on', BOUND, async (t) => {
   const w = await kept(t, { 'background.limit': 2 });
   const { model, keeper, research, send, whole, row } = w;
@@ -64,7 +59,7 @@ test('R29 the Run that takes its runtime down is found; those beside it go on', 
   const { run, requests } = (await w.run(good[0].id));
   assert.equal(run.answer.body, '# Fine');
   assert.equal(run.budget.tokens.unknown_requests, requests.filter((q) => q.state === 'unknown').length);
-  await settled(w);
+  await assertSettled(w.sql);
 });
 
 test('R29 a runtime that is killed from outside, however often, is nobody\'s fault', BOUND, async (t) => {
@@ -86,7 +81,7 @@ test('R29 a runtime that is killed from outside, however often, is nobody\'s fau
   const end = await whole(r.id);
   assert.deepEqual(end.requests.map((q) => q.state), [...Array(5).fill('unknown'), 'done']);
   assert.equal(end.run.budget.requests.used, 6);
-  await settled(w);
+  await assertSettled(w.sql);
 });
 
 // google/adk-python discussion 8039: a payment runs twice after a crash
@@ -123,7 +118,7 @@ test('R29 D-8 what is not safe to repeat is done once, and the model is told', B
   }
   assert.ok(done[0] || done[1], 'it never died after the effect and before the record');
   assertCallsAnswered(model);
-  await settled(w);
+  await assertSettled(w.sql);
 });
 
 // bytedance/deer-flow#1087, EmberAGI/arbitrum-vibekit#542, kestra-io/kestra#17759
@@ -168,7 +163,7 @@ test('D-1 C-11 H-5 killed with all slots taken: no ghosts, stop works, places ar
     assert.deepEqual(open, []);
     assert.ok((await whole(r.id)).requests.every((q) => ['unknown', 'interrupted', 'skipped'].includes(q.state)));
   }
-  await settled(w);
+  await assertSettled(w.sql);
 });
 
 // cloudflare/agents#1553, #1485, #1691
@@ -204,7 +199,7 @@ test('D-3 D-4 D-6 killed in mid-stream: the same Run, a new revision, no other a
     assert.equal(client.state.runs.size, 1, 'no further Run');
     assert.equal((await whole(first.id)).run.answer.body, 'A scripted answer.');
   }
-  await settled(w);
+  await assertSettled(w.sql);
 });
 
 // cloudflare/agents#2042
@@ -226,7 +221,7 @@ test('D-5 a model that falls silent: tried again, or ended, and the poll tells',
   assert.deepEqual([short.run.state, short.run.reason, short.run.answer.body], ['failed', 'provider_error', 'half']);
   const deep = await whole(r.id);
   assert.deepEqual([deep.run.state, ...deep.requests.map((q) => q.state)], ['completed', 'failed', 'done']);
-  await settled(w);
+  await assertSettled(w.sql);
 });
 
 // code-yeongyu/oh-my-openagent#3448, anthropics/claude-code#85534
@@ -245,5 +240,5 @@ test('D-9 the commit that tells of an end fails or is lost: it is told once, by 
       assert.equal(told.length, 1);
     }
   }
-  await settled(w);
+  await assertSettled(w.sql);
 });

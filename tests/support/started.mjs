@@ -7,7 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { startAside, temporaryDir } from './harness.mjs';
+import { eventually, startAside, temporaryDir } from './harness.mjs';
 import { ScriptedModel } from './scripted-model.mjs';
 
 const ACTIVE = ['running', 'awaiting_input'];
@@ -88,12 +88,20 @@ export const nothingUnderWay = (aside) => aside.until(
     .every((e) => e.state !== 'sent' && e.state !== 'planned'),
   { what: 'nothing is under way' });
 
-/** What must hold of the rows when nothing is under way. Resolves to nothing. */
+/**
+ * Wait until every Run has ended and no effect is under way, as the rows have it
+ * (the feed may be behind them); then what must hold of the rows. A request or a
+ * call may be closed a moment after the Run it was made for.
+ */
 export async function assertSettled(sql) {
   const none = async (what, text) => assert.equal(await sql(text), '', what);
-  await none('effects under way',
-    "SELECT 'request', id, state FROM request WHERE state IN ('planned', 'sent')" +
-    " UNION ALL SELECT 'call', id, state FROM tool_call WHERE state IN ('planned', 'sent')");
+  await eventually(async () => {
+    await none('under way',
+      "SELECT 'run', id, state FROM run WHERE ended_ms IS NULL" +
+      " UNION ALL SELECT 'request', id, state FROM request WHERE state IN ('planned', 'sent')" +
+      " UNION ALL SELECT 'call', id, state FROM tool_call WHERE state IN ('planned', 'sent')");
+    return true;
+  }, { what: 'nothing is under way' });
   await none('slots held', 'SELECT * FROM slot');
   await none('receipts open', "SELECT id FROM handoff WHERE state = 'received'");
   await none('a research told more or less than once',
