@@ -68,6 +68,15 @@ export function when(ms) {
             minute: '2-digit' }).format(ms);
 }
 
+/** @param {number} ms  how long it took: 0.3 s, 24 s, and from a minute as a
+ *  clock tells it */
+export function took(ms) {
+    const seconds = Math.max(0, ms) / 1000;
+    return seconds >= 60 ? span(seconds) : new Intl.NumberFormat(lang.value,
+        { style: 'unit', unit: 'second', unitDisplay: 'narrow',
+            maximumFractionDigits: seconds < 10 ? 1 : 0 }).format(seconds);
+}
+
 /** @param {number} seconds  1:05, 1:02:03 */
 export function span(seconds) {
     const all = Math.max(0, Math.floor(seconds));

@@ -26,7 +26,8 @@ function say(news) {
             return receiptWords(n.handoff);
         }
         if (n.run.kind === 'research' && !isActive(n.run.state)
-            && n.run.state !== 'stopped' && !ui.panelOpen.peek()) {
+            && n.run.state !== 'stopped' && (!ui.panelOpen.peek()
+                || n.run.conversation_id !== ui.current.peek())) {
             ui.finished.value = n.run.id;
         }
         if (n.run.kind === 'research' && !isActive(n.run.state)

@@ -128,6 +128,16 @@ export class Store {
         }
     }
 
+    /** Research of other conversations whose end nobody has seen, newest last;
+     *  those not read yet are left out. @param {string} current */
+    unseenElsewhere(current) {
+        return [...this.unseen.value].map((id) => this.run(id))
+            .filter((run) => run !== undefined)
+            .filter((run) => run.conversation_id !== current
+                && !isActive(run.state)
+                && (this.conversation(run.conversation_id)?.unread ?? 0) > 0);
+    }
+
     /** Research that has not ended, in any conversation. */
     activeResearch() {
         return this.active.value

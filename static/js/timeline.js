@@ -1,14 +1,14 @@
 /**
  * timeline.js - the rows of a Run as stretches of time. Pure.
  *
- * @import { Details, Handoff, Run } from './types.js'
+ * @import { Details, Handoff, Run, ToolCall } from './types.js'
  */
 
 /**
  * @typedef {object} Item
  * @property {string} id
  * @property {string} what  a kind that texts know: request, closeout, call ...
- * @property {string} detail  a name that needs no translation; or ''
+ * @property {ToolCall | null} call
  * @property {number} start  Unix ms
  * @property {number | null} end  null: not yet
  * @property {boolean} point  a moment, not a stretch
@@ -23,7 +23,7 @@ const LEAST_MS = 1000;
 
 /** @param {Partial<Item> & { id: string, what: string, start: number,
  *     state: string }} item @returns {Item} */
-const make = (item) => ({ detail: '', end: null, point: false, cause: null,
+const make = (item) => ({ call: null, end: null, point: false, cause: null,
     ...item });
 
 /**
@@ -50,7 +50,7 @@ export function events(run, details, handoffs, end) {
     }, {
         name: 'calls',
         items: calls.filter((c) => c.name !== 'ask_user')
-            .map((c) => make({ id: c.id, what: 'call', detail: c.name,
+            .map((c) => make({ id: c.id, what: 'call', call: c,
                 start: c.started_at ?? 0, end: c.ended_at, state: c.state,
                 cause: c.cause })),
     }, {

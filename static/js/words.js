@@ -7,13 +7,13 @@ import { ApiError } from './api.js';
 import { has, t } from './i18n.js';
 import { isActive } from './rules.js';
 
-/** Why a request failed. @param {unknown} error */
+/** Why a request failed, and what can be done about it. @param {unknown} error */
 export function why(error) {
     if (!(error instanceof ApiError)) {
         return t('error.other');
     }
-    if (error.code === 'no_connection') {
-        return t('error.no_connection');
+    if (has(`problem.${error.code}`)) {
+        return t(`problem.${error.code}`);
     }
     if (error.detail) {
         return error.detail;
@@ -50,6 +50,35 @@ export function receiptWords(handoff) {
             reason: t(`receipt.reason.${handoff.reason ?? 'run_ended'}`) });
     }
     return t(`receipt.${handoff.state}`);
+}
+
+/** What a look-up does; of one from elsewhere, its name as words.
+ *  @param {string} name */
+export function toolWords(name) {
+    return has(`tool.${name}`) ? t(`tool.${name}`)
+        : name.replaceAll('__', ': ').replaceAll('_', ' ');
+}
+
+/** Look-ups whose first argument says nothing more. */
+const PLAIN = /^deliver_report$|_research$/;
+
+/** The argument that says most: what was searched for, or read; or ''.
+ *  @param {import('./types.js').ToolCall} call */
+export function subjectOf(call) {
+    if (PLAIN.test(call.name)) {
+        return '';
+    }
+    let all = call.arguments;
+    if (typeof all === 'string') {
+        try {
+            all = JSON.parse(all);
+        } catch {
+            return '';
+        }
+    }
+    const texts = Object.values(all ?? {})
+        .filter((v) => typeof v === 'string' || typeof v === 'number');
+    return texts.length > 0 ? String(texts[0]) : '';
 }
 
 /** Where in its page a passage stands, without the page's own title.

@@ -45,8 +45,8 @@ browserTest('the timeline shows requests, look-ups, waiting and what the person 
     assert.equal(await card.locator('.track.of-requests .bar.interrupted').count(), 1);
     assert.equal(await card.locator('.track.of-handoffs .bar.handed').count(), 2);
     await card.getByText('As a list').click();
-    await page.until(card.locator('.events li'),
-      (s) => s.some((line) => /Model request · interrupted · by an adjustment/.test(line)));
+    await page.until(card.locator('.events tbody tr'),
+      (s) => s.some((line) => /Model request\s+interrupted · by an adjustment/.test(line)));
     await card.locator('summary', { hasText: /^Report$/ }).click();
     await card.getByText('The moon pulls the water.').waitFor();
     await page.pictures('21-timeline');

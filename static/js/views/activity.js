@@ -1,23 +1,8 @@
 /** activity.js - what a research has looked up, and what it found. */
 import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
-import { headingOf } from '../words.js';
-
-/** The argument that says most: what was searched for, or read.
- *  @param {import('../types.js').ToolCall} call */
-function subject(call) {
-    let all = call.arguments;
-    if (typeof all === 'string') {
-        try {
-            all = JSON.parse(all);
-        } catch {
-            return '';
-        }
-    }
-    const texts = Object.values(all ?? {})
-        .filter((v) => typeof v === 'string' || typeof v === 'number');
-    return texts.length > 0 ? String(texts[0]) : '';
-}
+import { headingOf, subjectOf, toolWords } from '../words.js';
+import { passageEvents } from './passage.js';
 
 /** The newest first: that is what one looks for while it runs.
  *  @param {{ id: string, open: boolean }} props */
@@ -33,9 +18,9 @@ export function Activity({ id, open }) {
             aria-label=${t('activity')}>${[...calls].reverse().map(
             ({ value: c }) => html`
             <li key=${c.id} class=${`call ${c.state}`}>
-                <span class="call-name">${t(`tool.${c.name}`) === `tool.${c.name}`
-                    ? c.name : t(`tool.${c.name}`)}</span>
-                <span class="call-subject" dir="auto">${subject(c)}</span>
+                <span class="call-name">${toolWords(c.name)}</span>
+                <span class="call-subject" dir="auto">${
+                    subjectOf(c)}</span>
                 <span class="quiet call-result" dir="auto">${c.error
                     || c.summary || t(`call.${c.state}`)}</span>
             </li>`)}</ol>
@@ -52,9 +37,11 @@ export function Sources({ id, open }) {
         </summary>
         ${sources.length === 0 && html`<p class="quiet">
             ${t('sources.none')}</p>`}
-        <ol class="sources" tabindex="0"
-            aria-label=${t('sources')}>${sources.map((s) => html`
-            <li key=${s.id}><span class="number">${s.n}</span>
+        <ol class="sources" tabindex="0" aria-label=${t('sources')}
+            ...${passageEvents(id)}>${sources.map((s) => html`
+            <li key=${s.id}><span role="button" tabindex="0" class="number cite"
+                aria-label=${`${t('source')} ${s.n}`}
+                data-n=${s.n}>${s.n}</span>
                 <span class="source-text"><span dir="auto">${s.title}</span>
                 <span class="quiet" dir="auto">${headingOf(s)}</span>
                 </span></li>`)}

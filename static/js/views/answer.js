@@ -54,7 +54,7 @@ function Research({ run }) {
     const live = isActive(run.state);
     const title = titleOf(run);
     const asked = store.messages.get(run.message_id ?? '')?.value.body ?? '';
-    const isSame = asked.trim().startsWith(title.replace(/…$/, ''));
+    const isSame = asked.includes(title.replace(/…$/, ''));
 
     return html`
         ${run.lead && html`<div class="lead"><${Prose} text=${run.lead}

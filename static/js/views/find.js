@@ -124,6 +124,9 @@ async function look(text, isWanted, tell) {
     }
 }
 
+/** Marks of Markdown, which say nothing in a line. */
+const MARKS = /(?<=^|\s)#{1,6}\s+|\*\*|`/g;
+
 /** @param {{ found: Found }} props */
 function Hit({ found }) {
     const { actions } = useApp();
@@ -136,7 +139,8 @@ function Hit({ found }) {
             found.conversation_title || t('list.untitled')}</strong>
             <span class="quiet">${t(`find.${found.kind}`)} · ${when(found.at)}
             </span></span>
-        <span class="hit-text" dir="auto">${found.snippet}</span>
+        <span class="hit-text" dir="auto">${
+            found.snippet.replace(MARKS, '')}</span>
     </button></li>`;
 }
 
@@ -175,6 +179,7 @@ function AllResearch() {
         .filter((r) => fits(r, state))
         .sort((a, b) => b.created_at - a.created_at);
     return html`
+        <h2 class="find-title">${t('find.research')}</h2>
         <fieldset class="filters"><legend class="sr">${t('find.filter')}</legend>
             ${STATES.map((s) => html`<label class=${`mode${
                 s === state ? ' chosen' : ''}`}>

@@ -27,7 +27,8 @@ export function ConversationList() {
             <button type="button" class="new find-open" aria-haspopup="dialog"
                 aria-keyshortcuts="Control+K" title="Ctrl+K"
                 onClick=${() => { ui.findOpen.value = true; }}>
-                <${Icon} name="search" /> ${t('find.open')}</button>
+                <${Icon} name="search" /> ${t('find.open')}
+                <kbd aria-hidden="true">Ctrl K</kbd></button>
             ${store.loaded.value && all.length === 0 && html`
                 <p class="quiet list-empty">${t('list.empty')}</p>`}
             <ul class="conversations">
@@ -55,7 +56,10 @@ export function ConversationList() {
  *           open: boolean }} props
  */
 function Row({ conversation, open }) {
-    const { actions } = useApp();
+    const { store, actions } = useApp();
+    const waits = store.activeResearch().some((run) =>
+        run.conversation_id === conversation.id
+        && run.state === 'awaiting_input');
     const [mode, setMode] = useState('');
     const title = conversation.title || t('list.untitled');
     const [refusal, setRefusal] = useState('');
@@ -75,9 +79,10 @@ function Row({ conversation, open }) {
                 onClick=${() => actions.open(conversation.id)}>
                 <span class="row-title" dir="auto">${title}</span>
                 ${conversation.active_runs > 0 && html`
-                    <span class="dot running"></span>
-                    <span class="sr">${t('list.active',
-                        { n: conversation.active_runs })}</span>`}
+                    <span class=${`dot ${waits ? 'waiting' : 'running'}`}></span>
+                    <span class="sr">${waits ? t('background.waiting')
+                        : t('list.active', { n: conversation.active_runs })}
+                    </span>`}
                 ${conversation.active_runs === 0 && conversation.unread > 0
                     && !open && html`<span class="dot unread"></span>
                     <span class="sr">${t('list.unread')}</span>`}

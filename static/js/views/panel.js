@@ -17,8 +17,9 @@ export function Panel() {
         .map((id) => store.run(id))
         .filter((run) => run !== undefined)
         .sort(activeFirst);
-    const elsewhere = store.activeResearch()
-        .filter((run) => run.conversation_id !== ui.current.value);
+    const elsewhere = [...store.activeResearch()
+        .filter((run) => run.conversation_id !== ui.current.value),
+    ...store.unseenElsewhere(ui.current.value)].sort(activeFirst);
     const place = useRef(/** @type {HTMLElement | null} */ (null));
 
     function close() {

@@ -20,7 +20,7 @@ const WIDTH_PX = 380;
 const TEXT_CHARS = 700;
 
 /** @param {string} run @param {HTMLElement} anchor */
-export function showPassage(run, anchor) {
+function showPassage(run, anchor) {
     clearTimeout(leaving);
     const n = Number(anchor.dataset.n);
     if (shown.peek()?.anchor !== anchor) {
@@ -30,7 +30,7 @@ export function showPassage(run, anchor) {
     }
 }
 
-export function hidePassage() {
+function hidePassage() {
     clearTimeout(leaving);
     leaving = setTimeout(hideNow, LEAVE_MS);
 }
@@ -38,6 +38,24 @@ export function hidePassage() {
 function hideNow() {
     shown.peek()?.anchor.removeAttribute('aria-describedby');
     shown.value = null;
+}
+
+/** For what holds citations of a Run's sources: the passage is shown at the
+ *  pointer, at the focus, by a tap and by Enter. @param {string} run */
+export function passageEvents(run) {
+    /** @param {Event} event */
+    const over = (event) => {
+        const cite = /** @type {Element} */ (event.target).closest('.cite');
+        if (cite instanceof HTMLElement) {
+            showPassage(run, cite);
+        }
+    };
+    return {
+        onMouseOver: over, onFocusIn: over, onClick: over,
+        onKeyDown: (/** @type {KeyboardEvent} */ e) =>
+            e.key === 'Enter' && over(e),
+        onMouseOut: hidePassage, onFocusOut: hidePassage,
+    };
 }
 
 /** Below the number if there is room, else above; inside the window.

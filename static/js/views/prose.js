@@ -10,7 +10,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { t } from '../i18n.js';
 import { html } from '../html.js';
-import { hidePassage, showPassage } from './passage.js';
+import { passageEvents } from './passage.js';
 
 /** What draws Markdown: it comes after the first picture.
  *  @type {import('@preact/signals').Signal<
@@ -66,19 +66,9 @@ export function Prose({ text, run, live }) {
         return html`<p class="prose plain" dir="auto">${shown}</p>`;
     }
     const { tokens, alone } = draw.blocks(shown);
-    /** @param {Event} event */
-    const over = (event) => {
-        const cite = /** @type {Element} */ (event.target).closest('.cite');
-        if (cite instanceof HTMLElement) {
-            showPassage(run, cite);
-        }
-    };
     return html`
         <div class=${`prose${live ? ' live' : ''}`} dir="auto"
-            onMouseOver=${over} onFocusIn=${over} onClick=${over}
-            onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
-                e.key === 'Enter' && over(e)}
-            onMouseOut=${hidePassage} onFocusOut=${hidePassage}>
+            ...${passageEvents(run)}>
             ${tokens.map((token, i) => html`<${Block} key=${i} token=${token}
                 alone=${alone} label=${t('source')}
                 draw=${draw.drawBlock} />`)}

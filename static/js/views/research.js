@@ -23,6 +23,7 @@ export function ResearchCard({ run, first, elsewhere }) {
     const live = isActive(run.state);
     const wanted = ui.panelRun.value === run.id;
     const [word, why] = verdict(run);
+    const unread = elsewhere && !live;
     const [open, setOpen] = useState(live || !!first || wanted);
     const place = useRef(/** @type {HTMLElement | null} */ (null));
     const loaded = store.details.get(run.id)?.loaded ?? false;
@@ -46,7 +47,8 @@ export function ResearchCard({ run, first, elsewhere }) {
         <article class=${`card ${run.state}${wanted ? ' wanted' : ''}`}
             ref=${place} data-run=${run.id}>
             <header class="card-head">
-                <span class=${`dot ${live ? run.state : 'ended'}`}
+                <span class=${`dot ${live ? run.state : unread ? 'unread'
+                    : 'ended'}`}
                     aria-hidden="true"></span>
                 <h3><button type="button" class="card-title" dir="auto"
                     aria-expanded=${open ? 'true' : 'false'}
@@ -55,7 +57,11 @@ export function ResearchCard({ run, first, elsewhere }) {
                 <${Elapsed} run=${run} />
             </header>
             <p class="card-state"><strong>${word}</strong>
-                ${why && ` – ${why}`}</p>
+                ${why && ` – ${why}`}
+                ${unread && html` · <strong>${t('list.unread')}</strong>`}</p>
+            ${unread && !open && html`<p class="card-foot"><button type="button"
+                class="link" onClick=${() => actions.openRun(run.id)}>
+                ${t('panel.open_result')}</button></p>`}
             ${run.state === 'running' && html`<p class="card-progress" dir="auto">
                 ${run.progress || '\u00a0'}</p>`}
             ${open && html`<${CardBody} run=${run} live=${live} />`}
@@ -71,6 +77,8 @@ function CardBody({ run, live }) {
     const { store, actions } = useApp();
     const handoffs = store.handoffsTo.get(run.id) ?? [];
     const body = store.texts.get(run.id)?.body ?? '';
+    const waited = run.state === 'awaiting_input' || (store.details.get(run.id)
+        ?.calls ?? []).some((c) => c.value.name === 'ask_user');
 
     return html`
         ${!live && html`<${CoverageList} run=${run} />`}
@@ -93,7 +101,7 @@ function CardBody({ run, live }) {
             <ul class="receipts">${handoffs.map((h) => html`
                 <${Receipt} key=${h} id=${h} quote />`)}</ul></section>`}
         <${Timeline} run=${run} />
-        <${Meters} budget=${run.budget} />
+        <${Meters} budget=${run.budget} waited=${waited} />
         ${body && html`<${Report} run=${run} body=${body} live=${live} />`}
         <${Activity} id=${run.id} open=${live} />
         <${Sources} id=${run.id} open=${live} />`;

@@ -1,9 +1,10 @@
 /** timeline.js - what a research did when, as a picture with words behind it. */
-import { span, t } from '../i18n.js';
+import { t, took } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import { events } from '../timeline.js';
 import * as ui from '../ui.js';
+import { subjectOf, toolWords } from '../words.js';
 
 /** @param {{ run: import('../types.js').Run }} props */
 export function Timeline({ run }) {
@@ -26,7 +27,7 @@ export function Timeline({ run }) {
     return html`<section class="part timeline">
         <h4>${t('timeline')}</h4>
         <div class="tracks" role="img" aria-label=${t('timeline.label',
-            { n: said.length, time: span((to - from) / 1000) })}>
+            { n: said.length, time: took(to - from) })}>
             ${rows.map((row) => html`<div class=${`track of-${row.name}`}
                 key=${row.name}>
                 <span class="track-name">${t(`timeline.${row.name}`)}</span>
@@ -40,26 +41,64 @@ export function Timeline({ run }) {
                                     at(item.start)})` }}></span>`)}
                 </span></div>`)}
             <div class="track axis"><span class="track-name"></span>
-                <span class="track-line"><span>0:00</span>
-                <span>${span((to - from) / 1000)}</span></span></div>
+                <span class="track-line"><span>0</span>
+                <span>${took(to - from)}</span></span></div>
+            <${Legend} said=${said} />
         </div>
         <details><summary>${t('timeline.list')}</summary>
-            <ol class="events">${said.map((item) => html`
-                <li key=${item.id}>${phrase(item, from)}</li>`)}</ol>
+            <${List} said=${said} from=${from} />
         </details>
     </section>`;
 }
 
-/**
- * One thing that happened, in words.
- * @param {import('../timeline.js').Item} item @param {number} from
- */
-function phrase(item, from) {
-    const time = span((item.start - from) / 1000);
-    const how = t(`event.${item.state}`);
-    const cause = item.cause ? t(`cause.${item.cause}`) : '';
-    const took = item.end !== null && !item.point
-        ? span((item.end - item.start) / 1000) : '';
-    return [time, t(`event.${item.what}`), item.detail, how, cause, took]
+/** What a pattern or a colour means, where it is to be seen.
+ *  @param {{ said: Item[] }} props */
+function Legend({ said }) {
+    const kinds = [['interrupted', 'skipped'], ['failed', 'unknown']]
+        .map((states) => said.find((item) => states.includes(item.state)))
+        .filter((item) => item !== undefined);
+    return kinds.length > 0 && html`<p class="legend">${kinds.map((item) => html`
+        <span key=${item.state}><span class=${`bar ${item.state}`}></span>
+        ${t(`event.${item.state}`)}</span>`)}</p>`;
+}
+
+/** @typedef {import('../timeline.js').Item} Item */
+
+/** The same in words: when, what, and how long it took.
+ *  @param {{ said: Item[], from: number }} props */
+function List({ said, from }) {
+    return html`<div class="events" tabindex="0" role="group"
+        aria-label=${t('timeline.list')}><table>
+        <thead class="sr"><tr><th scope="col">${t('timeline.at')}</th>
+            <th scope="col">${t('timeline.what')}</th>
+            <th scope="col">${t('timeline.took')}</th></tr></thead>
+        <tbody>${said.map((item) => html`<tr key=${item.id}
+            class=${item.state}><td>${took(item.start - from)}</td>
+            <td>${nameOf(item)} <span class="quiet" dir="auto">${
+                aboutOf(item)}</span></td>
+            <td>${lengthOf(item)}</td></tr>`)}</tbody>
+    </table></div>`;
+}
+
+/** @param {Item} item */
+const nameOf = ({ what, call }) => (call ? toolWords(call.name)
+    : t(`event.${what}`));
+
+/** How it went, if not simply well, and what it was about.
+ *  @param {Item} item */
+function aboutOf({ state, cause, call }) {
+    return [state === 'done' ? '' : t(`event.${state}`),
+        cause ? t(`cause.${cause}`) : '',
+        call ? subjectOf(call) : '']
         .filter((text) => text).join(' · ');
+}
+
+/** @param {Item} item */
+const lengthOf = ({ start, end, point }) => (end === null || point ? ''
+    : took(end - start));
+
+/** One thing that happened, in a line. @param {Item} item @param {number} from */
+function phrase(item, from) {
+    return [took(item.start - from), nameOf(item), aboutOf(item),
+        lengthOf(item)].filter((text) => text).join(' · ');
 }

@@ -1,8 +1,13 @@
 /** topbar.js - where one is, the background control, and what stands in the
  *  way, in words. */
+import { useEffect } from 'preact/hooks';
+
 import { t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import * as ui from '../ui.js';
+
+/** So many results of elsewhere are read to be told of. */
+const UNSEEN_MAX = 10;
 
 export function TopBar() {
     const { store } = useApp();
@@ -23,16 +28,24 @@ export function TopBar() {
 
 /** How many researches run, in a word; opens the panel. */
 function BackgroundControl() {
-    const { store, actions } = useApp();
+    const { store, sync, actions } = useApp();
     const active = store.activeResearch();
     const waiting = active.some((r) => r.state === 'awaiting_input');
-    const ended = ui.finished.value;
+    const unseen = store.unseenElsewhere(ui.current.value);
+    const ended = ui.finished.value || unseen.at(-1)?.id;
     const state = waiting ? 'waiting' : active.length > 0 ? 'running'
         : ended ? 'finished' : 'idle';
 
+    const count = active.length || new Set([ended, ...unseen.map((r) => r.id)])
+        .size;
+    const unread = [...store.unseen.value].slice(-UNSEEN_MAX)
+        .filter((id) => !store.run(id)).join(' ');
+    useEffect(() => unread.split(' ').filter((id) => id)
+        .forEach((id) => sync.readRun(id)), [unread]);
+
     function toggle() {
         ui.finished.value = '';
-        if (state === 'finished') {
+        if (state === 'finished' && ended) {
             actions.openRun(ended);
         } else {
             ui.panelOpen.value = !ui.panelOpen.peek();
@@ -45,8 +58,8 @@ function BackgroundControl() {
             aria-controls="panel" onClick=${toggle}>
             <span class=${`dot ${state}`} aria-hidden="true"></span>
             <span class="background-name">${t('background')}</span>
-            ${active.length > 0 && html`
-                <span class="badge">${active.length}</span>`}
+            ${state !== 'idle' && html`
+                <span class="badge">${count}</span>`}
             <span class="background-state">${t(`background.${state}`)}</span>
         </button>`;
 }
