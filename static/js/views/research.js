@@ -58,16 +58,16 @@ export function ResearchCard({ run, first, elsewhere }) {
             </header>
             <p class="card-state"><strong>${word}</strong>
                 ${why && ` – ${why}`}
-                ${unread && html` · <strong>${t('list.unread')}</strong>`}</p>
-            ${unread && !open && html`<p class="card-foot"><button type="button"
-                class="link" onClick=${() => actions.openRun(run.id)}>
-                ${t('panel.open_result')}</button></p>`}
+                ${unread && html` · <strong class="fresh">${
+                    t('list.unread')}</strong>`}</p>
             ${run.state === 'running' && html`<p class="card-progress" dir="auto">
                 ${run.progress || '\u00a0'}</p>`}
             ${open && html`<${CardBody} run=${run} live=${live} />`}
-            ${open && html`<p class="card-foot"><button type="button"
-                class="link" onClick=${show}>${t(elsewhere
-                    ? 'panel.open_conversation' : 'panel.show_question')}
+            ${(open || unread) && html`<p class="card-foot"><button
+                type="button" class="link" onClick=${unread
+                    ? () => actions.openRun(run.id) : show}>${t(unread
+                    ? 'panel.open_result' : elsewhere
+                        ? 'panel.open_conversation' : 'panel.show_question')}
             </button></p>`}
         </article>`;
 }
