@@ -4,31 +4,23 @@
 import { signal } from '@preact/signals';
 
 import * as api from './api.js';
-import { remember, recall } from './keep.js';
-
-export const LANGUAGES = ['en', 'zh'];
+import { remember } from './keep.js';
 
 export const lang = signal('en');
 /** @type {import('@preact/signals').Signal<Record<string, string>>} */
 const texts = signal({});
 
-/** The language kept from last time, else the browser's first that we have. */
-function preferred() {
-    const kept = recall('lang', '');
-    const wanted = [kept, ...navigator.languages]
-        .map((l) => l.slice(0, 2).toLowerCase());
-    return wanted.find((l) => LANGUAGES.includes(l)) ?? 'en';
+/** @param {string} code @param {ReturnType<typeof api.texts>} [coming] */
+export async function loadLanguage(code, coming) {
+    texts.value = await (coming ?? api.texts(code));
+    lang.value = code;
+    document.documentElement.lang = code;
 }
 
-/** @param {string} [code] */
-export async function loadLanguage(code) {
-    const next = code ?? preferred();
-    texts.value = await api.texts(next);
-    lang.value = next;
-    document.documentElement.lang = next;
-    if (code) {
-        remember('lang', code);
-    }
+/** From now on, here and at the next visit. @param {string} code */
+export async function chooseLanguage(code) {
+    await loadLanguage(code);
+    remember('lang', code);
 }
 
 /**

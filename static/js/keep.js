@@ -35,6 +35,15 @@ export function remember(name, value) {
     }
 }
 
+export const LANGUAGES = ['en', 'zh'];
+
+/** The language kept from last time, else the browser's first that we have. */
+export function preferred() {
+    const wanted = [recall('lang', ''), ...navigator.languages]
+        .map((l) => l.slice(0, 2).toLowerCase());
+    return wanted.find((l) => LANGUAGES.includes(l)) ?? 'en';
+}
+
 /** Messages that were on their way when the page was left. */
 export const outbox = () => recall('outbox', /** @type {Pending[]} */ ([]));
 

@@ -3,6 +3,7 @@ import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
+import { first, readHash } from './early.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
 import { recall } from './keep.js';
@@ -13,6 +14,12 @@ import * as ui from './ui.js';
 import { App, preload } from './views/app.js';
 import { loadMarkdown } from './views/prose.js';
 import { receiptWords, stateWords, titleOf } from './words.js';
+
+/** An empty frame is shown only if there is nothing to put into it for long. */
+const FRAME_ALONE_MS = 150;
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 const store = new Store();
 const sync = new Sync(store, say);
@@ -46,7 +53,7 @@ function say(news) {
 
 /** Show what the address names. */
 async function follow() {
-    const { run, conv } = ui.readHash();
+    const { run, conv } = readHash();
     if (run) {
         await actions.openRun(run);
     } else if (conv && conv !== ui.current.peek()) {
@@ -74,11 +81,11 @@ function listen() {
 }
 
 async function start() {
-    await loadLanguage();
-    const { conv, run } = ui.readHash();
-    if (conv || run) {
-        loadMarkdown();
-    }
+    const { conv, run } = first;
+    const drawing = conv || run ? loadMarkdown() : null;
+    await loadLanguage(first.lang, first.texts);
+    await Promise.race([pause(FRAME_ALONE_MS),
+        Promise.allSettled([first.overview, first.open, drawing])]);
     ui.current.value = conv;
     sync.current = conv;
     render(h(AppContext.Provider, { value: { store, sync, actions } },
@@ -87,7 +94,7 @@ async function start() {
     ui.runClock(() => store.active.value.length > 0
         || store.health.value?.runtime === 'absent', () => sync.tick());
     listen();
-    await sync.restart();
+    await sync.restart(first);
     await follow();
     ui.followHash();
     actions.resume();

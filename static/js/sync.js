@@ -62,8 +62,9 @@ export class Sync {
         });
     }
 
-    /** Drop all and read it again, then follow the feed from there. */
-    async restart() {
+    /** Drop all and read it again, then follow the feed from there.
+     *  @param {import('./early.js').First} [first]  asked for already */
+    async restart(first) {
         this.#turn += 1;
         const mine = this.#turn;
         this.#lacksAll = true;
@@ -71,8 +72,9 @@ export class Sync {
         this.feed.stop();
         try {
             const id = this.current;
-            const [all, open] = await Promise.all([api.overview(),
-                id ? this.#readOrNull(id) : null]);
+            const [all, open] = await Promise.all([
+                first?.overview ?? api.overview(),
+                id ? this.#orNull(first?.open ?? api.conversation(id)) : null]);
             if (mine !== this.#turn) {
                 return;
             }
@@ -108,10 +110,10 @@ export class Sync {
     }
 
     /** A conversation that is gone is no reason not to start.
-     *  @param {string} id */
-    async #readOrNull(id) {
+     *  @param {Promise<import('./types.js').ConversationRead>} read */
+    async #orNull(read) {
         try {
-            return await api.conversation(id);
+            return await read;
         } catch (error) {
             if (error instanceof api.ApiError && error.status === 404) {
                 return null;

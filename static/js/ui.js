@@ -38,13 +38,6 @@ const hash = computed(() => (panelOpen.value && panelRun.value
     ? `#run=${panelRun.value}`
     : current.value ? `#conv=${current.value}` : ''));
 
-/** What the address names. */
-export function readHash() {
-    const match = /^#(run|conv)=([\w-]+)$/.exec(location.hash);
-    return { run: match?.[1] === 'run' ? match[2] : '',
-        conv: match?.[1] === 'conv' ? match[2] : '' };
-}
-
 /** From now on the address names what is shown. */
 export function followHash() {
     effect(() => {

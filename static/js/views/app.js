@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 import { has, t } from '../i18n.js';
-import { html, useApp } from '../html.js';
+import { html, idle, useApp } from '../html.js';
 import * as ui from '../ui.js';
 import { Composer } from './composer.js';
 import { ConversationList } from './list.js';
@@ -48,7 +48,6 @@ const loadPanel = () => import('./panel.js').then((m) => m.Panel);
 const loadFind = () => import('./find.js').then((m) => m.Find);
 
 export function preload() {
-    const idle = globalThis.requestIdleCallback ?? setTimeout;
     idle(() => {
         loadMarkdown();
         Promise.all([loadPanel(), loadFind()]).catch(() => {});

@@ -1,8 +1,9 @@
 /** list.js - the conversations: open, make, rename, delete. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import { LANGUAGES, lang, loadLanguage, t } from '../i18n.js';
+import { chooseLanguage, lang, t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
+import { LANGUAGES } from '../keep.js';
 import * as ui from '../ui.js';
 
 export function ConversationList() {
@@ -40,7 +41,7 @@ export function ConversationList() {
                     <span class="sr">${t('language')}</span>
                     <select value=${lang.value}
                         onChange=${(/** @type {any} */ e) =>
-                            loadLanguage(e.currentTarget.value)}>
+                            chooseLanguage(e.currentTarget.value)}>
                         ${LANGUAGES.map((code) => html`
                             <option value=${code}
                                 selected=${code === lang.value}>

@@ -2,12 +2,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { t } from '../i18n.js';
-import { Icon, html, useApp } from '../html.js';
+import { Icon, html, idle, useApp } from '../html.js';
 import * as ui from '../ui.js';
 import { Exchange, Unsent } from './exchange.js';
 
 /** Nearer to the end than this is at the end. */
 const END_PX = 60;
+
+/** Of a conversation just opened, so many of its newest rows are drawn at
+ *  once, and so many more whenever there is time. */
+const ROWS_FIRST = 5;
+const ROWS_MORE = 15;
 
 export function Thread() {
     const { store, sync } = useApp();
@@ -16,6 +21,7 @@ export function Thread() {
     const pending = store.pending.get(id) ?? [];
     const rows = [...thread.order.filter((m) => !thread.held.includes(m)),
         ...thread.extra];
+    const drawn = useDrawn(rows);
     const { frame, content, atEnd, toEnd } = useEnd(pending.length);
 
     const empty = rows.length === 0 && pending.length === 0;
@@ -32,12 +38,12 @@ export function Thread() {
             <div class="thread" ref=${frame} tabindex="0" role="region"
                 aria-label=${t('thread.label')}>
                 <div class="thread-content" ref=${content}>
-                    ${thread.hasMore && html`<${Older} id=${id}
+                    ${thread.hasMore && drawn.length === rows.length && html`<${Older} id=${id}
                         first=${thread.order[0]} />`}
                     ${empty && (id && !thread.loaded
                         ? html`<p class="quiet">${t('thread.loading')}</p>`
                         : html`<${Welcome} />`)}
-                    ${rows.map((m) => html`<${Exchange} key=${m} id=${m} />`)}
+                    ${drawn.map((m) => html`<${Exchange} key=${m} id=${m} />`)}
                     ${pending.map((row) => html`<${Unsent} key=${row.key}
                         row=${row} />`)}
                 </div>
@@ -46,6 +52,24 @@ export function Thread() {
                 aria-label=${t('thread.to_end')} onClick=${toEnd}>
                 <${Icon} name="down" /></button>`}
         </div>`;
+}
+
+/**
+ * The rows that are drawn so far: once all were, every one.
+ * @param {string[]} rows
+ */
+function useDrawn(rows) {
+    const [count, setCount] = useState(ROWS_FIRST);
+    const isWanted = ui.showMessage.value !== '';
+    const more = isWanted || count >= rows.length ? Infinity
+        : count + ROWS_MORE;
+
+    useEffect(() => {
+        if (rows.length > 0 && count < Infinity) {
+            idle(() => setCount((now) => Math.max(now, more)));
+        }
+    }, [more, rows.length > 0]);
+    return isWanted ? rows : rows.slice(-count);
 }
 
 /**
