@@ -131,8 +131,11 @@ export function createActions(store, sync) {
         const what = `${unread} ${at}`;
         if (unread > 0 && told.get(id) !== what) {
             told.set(id, what);
-            await control(`see:${id}`,
+            const done = await control(`see:${id}`,
                 () => api.changeConversation(id, { seen: true }));
+            if (!done && told.get(id) === what) {
+                told.delete(id);
+            }
         }
     }
 

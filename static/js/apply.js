@@ -11,7 +11,8 @@ import { batch } from '@preact/signals';
 
 import { dropConversation, noDetails, putConversation, putHandoff, putItem,
     putItems, putMessage, putRun, read } from './put.js';
-import { addMessage, addSent, emptyThread, isBehind, mergePage, textFromPart,
+import { addMessage, addSent, emptyThread, holdBack, isBehind, mergePage,
+    textFromPart,
 } from './rules.js';
 
 // --- reads -------------------------------------------------------------------
@@ -43,25 +44,32 @@ export function applyRunList(store, reply) {
 export function applyConversation(store, reply, older = false) {
     const when = read(reply.as_of);
     const id = reply.conversation.id;
+    /** @type {News[]} */
+    const news = [];
     batch(() => {
+        const thread = store.threads.peek(id) ?? emptyThread();
+        const page = mergePage(thread, reply.messages.map((m) => m.id),
+            reply.has_more,
+            (m) => (store.messages.peek(m)?.at ?? 0) > reply.as_of, older);
         putConversation(store, reply.conversation, when);
         reply.messages.forEach((m) => putMessage(store, m, when));
-        reply.runs.forEach((r) => putRun(store, r, when));
-        reply.handoffs.forEach((h) => putHandoff(store, h, when));
-        store.threads.set(id, mergePage(
-            store.threads.peek(id) ?? emptyThread(),
-            reply.messages.map((m) => m.id), reply.has_more,
-            (m) => (store.messages.peek(m)?.at ?? 0) > reply.as_of, older));
+        reply.runs.forEach((r) => news.push(...putRun(store, r, when)));
+        reply.handoffs.forEach((h) => news.push(...putHandoff(store, h, when)));
+        store.threads.set(id, holdBack(page, thread, reply.messages,
+            store.sending(id)));
     });
+    store.onNews(news);
 }
 
 /** @param {Store} store @param {RunRead} reply */
 export function applyRunRead(store, reply) {
     const when = read(reply.as_of);
     const id = reply.run.id;
+    /** @type {News[]} */
+    const news = [];
     batch(() => {
-        putRun(store, reply.run, when);
-        reply.handoffs.forEach((h) => putHandoff(store, h, when));
+        news.push(...putRun(store, reply.run, when));
+        reply.handoffs.forEach((h) => news.push(...putHandoff(store, h, when)));
         const now = store.details.peek(id) ?? noDetails();
         store.details.set(id, {
             loaded: true,
@@ -70,6 +78,7 @@ export function applyRunRead(store, reply) {
             sources: putItems(now.sources, reply.sources, reply.as_of),
         });
     });
+    store.onNews(news);
 }
 
 /**
@@ -79,15 +88,21 @@ export function applyRunRead(store, reply) {
  */
 export function applyAccepted(store, reply, key) {
     const when = read(reply.as_of);
+    /** @type {News[]} */
+    const news = [];
     batch(() => {
         if (reply.conversation) {
             putConversation(store, reply.conversation, when);
         }
         if (reply.run) {
-            putRun(store, reply.run, when);
+            news.push(...putRun(store, reply.run, when));
         }
         if (reply.handoff) {
-            putHandoff(store, reply.handoff, when);
+            const { handoff } = reply;
+            const isNew = !store.handoffs.peek(handoff.id);
+            const told = putHandoff(store, handoff, when);
+            news.push(...isNew ? [{ kind: /** @type {'handoff'} */ ('handoff'),
+                handoff }] : told);
         }
         if (reply.message) {
             const { id, conversation_id: conversation } = reply.message;
@@ -99,6 +114,7 @@ export function applyAccepted(store, reply, key) {
             }
         }
     });
+    store.onNews(news);
 }
 
 // --- the feed ----------------------------------------------------------------

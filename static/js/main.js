@@ -13,6 +13,7 @@ import { Sync } from './sync.js';
 import * as ui from './ui.js';
 import { App, preload } from './views/app.js';
 import { loadMarkdown } from './views/prose.js';
+import { watch } from './watch.js';
 import { receiptWords, stateWords, titleOf } from './words.js';
 
 /** An empty frame is shown only if there is nothing to put into it for long. */
@@ -24,6 +25,10 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const store = new Store();
 const sync = new Sync(store, say);
 const actions = createActions(store, sync);
+
+/** What comes at once is said at once: a later line would cut off the first.
+ *  @type {string[]} */
+const aloud = [];
 
 /** Completions and receipts are said aloud, politely, and marked.
  *  @param {import('./types.js').News[]} news */
@@ -47,7 +52,13 @@ function say(news) {
                 state: stateWords(n.run) }) : '';
     }).filter((line) => line !== '');
     if (lines.length > 0) {
-        ui.spoken.value = lines.join(' ');
+        aloud.push(...lines);
+        setTimeout(() => {
+            const text = aloud.splice(0).join(' ');
+            if (text) {
+                ui.spoken.value = { n: ui.spoken.peek().n + 1, text };
+            }
+        });
     }
 }
 
@@ -65,6 +76,7 @@ async function follow() {
 function listen() {
     const see = () => {
         ui.visible.value = document.visibilityState === 'visible';
+        watch(ui.visible.peek());
     };
     see();
     document.addEventListener('visibilitychange', () => {

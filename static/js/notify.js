@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 
 import { recall, remember } from './keep.js';
+import { isWatched } from './watch.js';
 import { reasonWords, stateWords, titleOf } from './words.js';
 
 /** Absent where the page is not served securely. */
@@ -9,9 +10,11 @@ const Api = globalThis.Notification;
 
 export const isPossible = () => Api !== undefined;
 
-/** Whether it was asked for, here, and is allowed. */
-export const wanted = signal(recall('notify', false)
-    && Api?.permission === 'granted');
+const isWanted = () => recall('notify', false) && Api?.permission === 'granted';
+
+/** Whether it was asked for, in any tab, and is allowed. */
+export const wanted = signal(isWanted());
+addEventListener('storage', () => { wanted.value = isWanted(); });
 
 /** Ask for it or no longer; false if the browser does not allow it. */
 export async function toggle() {
@@ -26,12 +29,12 @@ export async function toggle() {
 }
 
 /**
- * Tell it, if it was asked for and this page is not seen. Several tabs say the
- * same; the tag makes it one.
+ * Tell it, if it was asked for and nobody looks at any tab. Several tabs say
+ * the same; the tag makes it one.
  * @param {import('./types.js').Run} run @param {() => void} onClick
  */
-export function tell(run, onClick) {
-    if (!wanted.peek() || document.visibilityState === 'visible') {
+export async function tell(run, onClick) {
+    if (!isWanted() || await isWatched()) {
         return;
     }
     const shown = new Api(titleOf(run), { tag: `aside-${run.id}`,

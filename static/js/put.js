@@ -70,7 +70,9 @@ export function putRun(store, value, when) {
     }
     store.runs.set(value.id, entry);
     store.noteRun(value);
-    const was = old ? old.value.state : 'running';
+    // What a read tells of what was not known is the past.
+    const was = old?.value.state ?? (when.upTo === null ? value.state
+        : 'running');
     return was !== value.state && !(isActive(was) && value.state === 'running')
         ? [{ kind: 'run', run: value }] : [];
 }
@@ -88,7 +90,8 @@ export function putHandoff(store, value, when) {
     store.handoffs.set(value.id, entry);
     store.handoffsOf.add(value.message_id, value.id);
     store.handoffsTo.add(value.run_id, value.id);
-    return old?.value.state === value.state ? []
+    const isPast = !old && when.upTo === null;
+    return isPast || old?.value.state === value.state ? []
         : [{ kind: 'handoff', handoff: value }];
 }
 

@@ -157,7 +157,6 @@ export function mergePage(thread, ids, hasMore, isNewer, older) {
     const seen = new Set(ids);
     const rest = thread.order.filter((id) => !seen.has(id));
     const extra = thread.extra.filter((id) => !seen.has(id));
-    const held = thread.held.filter((id) => !seen.has(id));
     if (older) {
         return { ...thread, extra, order: [...ids, ...rest], hasMore };
     }
@@ -170,9 +169,33 @@ export function mergePage(thread, ids, hasMore, isNewer, older) {
         loaded: true,
         order: [...before, ...ids, ...after],
         extra,
-        held,
+        held: thread.held,
         hasMore: before.length > 0 ? thread.hasMore : hasMore,
     };
+}
+
+/**
+ * A page may hold a message whose row still waits to hear its id. Of those that
+ * were not known, the newest with the text of each row is not shown yet.
+ * @param {Thread} thread  the page joined in @param {Thread} old  without it
+ * @param {{ id: string, body: string }[]} messages  of the page
+ * @param {{ body: string }[]} sending
+ * @returns {Thread}
+ */
+export function holdBack(thread, old, messages, sending) {
+    const known = new Set([...old.order, ...old.extra]);
+    const held = new Set(thread.held);
+    /** @type {Set<string>} */
+    const used = new Set();
+    for (const { body } of sending) {
+        const found = messages.findLast((m) => m.body === body
+            && !used.has(m.id) && (held.has(m.id) || !known.has(m.id)));
+        if (found) {
+            used.add(found.id);
+            held.add(found.id);
+        }
+    }
+    return { ...thread, held: [...held] };
 }
 
 /**

@@ -53,6 +53,10 @@ export class Store {
     /** Ids of Runs that have not ended. */
     active = signal(/** @type {string[]} */ ([]));
 
+    /** Receipts and states that changed are worth a word.
+     *  @type {(news: import('./types.js').News[]) => void} */
+    onNews = () => {};
+
     /** Forget all that the server told; what waits to be sent stays. */
     clear() {
         for (const shelf of [this.threads, this.messages, this.runs, this.texts,
@@ -154,6 +158,7 @@ export class Store {
         const at = now.findIndex((r) => r.key === row.key);
         this.pending.set(row.conversation, at < 0 ? [...now, row]
             : now.map((r, i) => (i === at ? row : r)));
+        this.#letGo(row.conversation);
     }
 
     /** @param {string} conversation @param {string} key */
@@ -161,6 +166,12 @@ export class Store {
         const left = (this.pending.peek(conversation) ?? [])
             .filter((r) => r.key !== key);
         this.pending.set(conversation, left);
+        this.#letGo(conversation);
+    }
+
+    /** Nothing is held back for rows that are not on their way.
+     *  @param {string} conversation */
+    #letGo(conversation) {
         const thread = this.threads.peek(conversation);
         if (thread && thread.held.length > 0 && !this.isSending(conversation)) {
             this.threads.set(conversation, { ...thread, held: [] });
@@ -168,8 +179,13 @@ export class Store {
     }
 
     /** @param {string} conversation */
-    isSending(conversation) {
+    sending(conversation) {
         return (this.pending.peek(conversation) ?? [])
-            .some((r) => r.state === 'sending');
+            .filter((r) => r.state === 'sending');
+    }
+
+    /** @param {string} conversation */
+    isSending(conversation) {
+        return this.sending(conversation).length > 0;
     }
 }

@@ -43,7 +43,7 @@ export class Sync {
      */
     constructor(store, onNews) {
         this.store = store;
-        this.onNews = onNews;
+        store.onNews = onNews;
         this.feed = createFeed({
             poll: api.changes,
             onReply: (reply) => this.#onReply(reply),
@@ -130,7 +130,7 @@ export class Sync {
         }
         const { news, touched } = applyChanges(this.store, reply);
         touched.forEach((id) => this.readRun(id));
-        this.onNews(news);
+        this.store.onNews(news);
         return true;
     }
 

@@ -21,8 +21,8 @@ export const visible = signal(true);
 /** Why the last action at a place was refused, by place.
  *  @type {import('@preact/signals').Signal<Record<string, string>>} */
 export const refusals = signal({});
-/** Said aloud by screen readers. */
-export const spoken = signal('');
+/** Said aloud by screen readers; `n` tells one word from the same before. */
+export const spoken = signal({ n: 0, text: '' });
 /** Counts requests to put the cursor into the composer. */
 export const focusComposer = signal(0);
 /** A message to bring into view once it is there. */

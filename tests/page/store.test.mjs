@@ -300,3 +300,62 @@ test('after a reset nothing of before is left, what waits to be sent is', () => 
             answer(1, 1, 'other') })] }));
     assert.equal(text(store), 'other');
 });
+
+test('after a reset a message on its way is still shown once', () => {
+    const store = started();
+    store.putPending({ key: 'a', conversation: 'conv_1', body: 'text of msg_2',
+        mode: 'auto', state: 'sending', detail: '' });
+    store.clear();
+    const messages = [message('msg_1'), message('msg_2'), message('msg_3')];
+    applyConversation(store, page(20, { messages }));
+    assert.deepEqual(rows(store), ['msg_1', 'msg_3']);
+    // A further read changes nothing of it.
+    applyConversation(store, page(21, { messages }));
+    assert.deepEqual(rows(store), ['msg_1', 'msg_3']);
+    applyAccepted(store, { as_of: 19, message: message('msg_2') }, 'a');
+    assert.deepEqual(rows(store), ['msg_1', 'msg_2', 'msg_3']);
+    assert.deepEqual(store.pending.peek('conv_1'), []);
+});
+
+test('an older message of the same text is not taken for the one on its way',
+    () => {
+        const store = started();
+        store.putPending({ key: 'a', conversation: 'conv_1',
+            body: 'text of msg_1', mode: 'auto', state: 'sending', detail: '' });
+        applyConversation(store, page(20, { messages: [message('msg_1')] }));
+        assert.deepEqual(rows(store), ['msg_1']);
+    });
+
+test('what was held back for a message is shown when that is refused', () => {
+    const store = started();
+    const row = { key: 'a', conversation: 'conv_1', body: 'x', mode: 'auto',
+        state: 'sending', detail: '' };
+    store.putPending(row);
+    applyChanges(store, changes([
+        { seq: 11, kind: 'message.created', message: message('msg_2') }]));
+    assert.deepEqual(rows(store), ['msg_1']);
+    store.putPending({ ...row, state: 'refused', detail: 'full' });
+    assert.deepEqual(rows(store), ['msg_1', 'msg_2']);
+});
+
+test('R32 an end and a receipt are told once, whoever brings them', () => {
+    const store = started();
+    const told = [];
+    store.onNews = (news) => told.push(...news.map((n) =>
+        (n.kind === 'run' ? n.run.state : n.handoff.state)));
+    const end = run({ state: 'completed', ended_at: 2,
+        answer: answer(1, 2, 'one two ') });
+    applyAccepted(store, { as_of: 11, handoff: handoff() });
+    applyRunRead(store, runRead(13, end, { handoffs: [handoff({
+        state: 'handed', handed_at: 5 })] }));
+    assert.deepEqual(told, ['received', 'completed', 'handed']);
+    const { news } = applyChanges(store, changes([
+        { seq: 11, kind: 'handoff.updated', handoff: handoff() },
+        updated(12, end)]));
+    assert.deepEqual(news, []);
+    // What was so when the page was opened is no news.
+    applyConversation(store, page(14, { messages: [message('msg_2')],
+        runs: [run({ ...end, id: 'run_2', message_id: 'msg_2' })],
+        handoffs: [handoff({ id: 'hand_2' })] }));
+    assert.equal(told.length, 3);
+});

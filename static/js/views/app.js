@@ -15,6 +15,7 @@ export function App() {
     const { store, sync } = useApp();
     const ready = store.loaded.value;
     const panel = ui.panelOpen.value;
+    const spoken = ui.spoken.value;
 
     return html`
         <div class=${`app${panel ? ' with-panel' : ''}${
@@ -38,7 +39,7 @@ export function App() {
             <div class="veil" onClick=${() => { ui.listOpen.value = false; }}>
             </div>
             <div class="aloud" role="status" aria-live="polite">
-                ${ui.spoken.value}</div>
+                <p key=${spoken.n}>${spoken.text}</p></div>
         </div>`;
 }
 
