@@ -185,7 +185,7 @@ run: deps ## build and start everything: http://localhost:8080/
 SANITIZE := SAN=address,undefined
 NODE_TEST := timeout -k 20 1200 node --test --test-reporter=spec --test-concurrency
 
-.PHONY: test test-build check scenarios browser e2e bench
+.PHONY: test test-build check scenarios browser e2e pictures bench
 test-build:
 	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check
 	@$(BUILDING) all
@@ -214,6 +214,12 @@ browser:
 	$(NODE_TEST)=2 $(wildcard tests/browser/*.test.mjs)
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST)=2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
+
+# The pictures of the README, made anew from what the test of the main job sees.
+pictures: test-build ## the README's pictures, into docs/
+	$(NODE_TEST)=1 tests/browser/scenario.test.mjs
+	node tests/browser/to-webp.mjs var/screenshots/03-answered.png docs/chat.webp \
+	   var/screenshots/04-report-phone-dark.png docs/phone.webp
 
 # --- figures ----------------------------------------------------------------------
 # On the release build. ONLY=accept,wake,stream,rest chooses some; BENCH_REST=60

@@ -66,7 +66,8 @@ export function took(ms) {
     const seconds = Math.max(0, ms) / 1000;
     return seconds >= 60 ? span(seconds) : new Intl.NumberFormat(lang.value,
         { style: 'unit', unit: 'second', unitDisplay: 'narrow',
-            maximumFractionDigits: seconds < 10 ? 1 : 0 }).format(seconds);
+            maximumFractionDigits: 1 }).format(seconds < 10
+        ? Math.floor(seconds * 10) / 10 : Math.floor(seconds));
 }
 
 /** @param {number} seconds  1:05, 1:02:03 */

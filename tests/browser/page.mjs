@@ -11,7 +11,7 @@ import { ROOT } from '../support/harness.mjs';
 const SHOTS = path.join(ROOT, 'var/screenshots');
 const STEP_MS = 20000;
 
-const PHONE = { width: 390, height: 844 };
+export const PHONE = { width: 390, height: 844 };
 
 /** Chromium logs every refusal by itself; the page's answer to it is what
  *  tests look at. */

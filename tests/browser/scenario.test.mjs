@@ -11,6 +11,7 @@ import path from 'node:path';
 import { Gate } from '../support/gate.mjs';
 import { BUILD, bin, freePort, startAside, temporaryDir } from '../support/harness.mjs';
 import { browserTest } from './browser.mjs';
+import { PHONE } from './page.mjs';
 
 const RESEARCH = 'How does WAL mode change concurrency and durability ' +
   'compared with rollback journals?';
@@ -158,6 +159,14 @@ browserTest('R04 a person keeps chatting while research runs', 240000, async (t,
   const { location } = sources.find((s) => s.n === Number(cites[0]));
   await cite.scrollIntoViewIfNeeded();
   await again.pictures('04-report');
+  const wide = again.tab.viewportSize();
+  await again.tab.emulateMedia({ colorScheme: 'dark' });
+  await again.tab.setViewportSize(PHONE);
+  await report.evaluate((e) => e.scrollIntoView());
+  await again.picture('04-report-phone-dark');
+  await again.tab.emulateMedia({ colorScheme: 'light' });
+  await again.tab.setViewportSize(wide);
+  await cite.scrollIntoViewIfNeeded();
   await cite.hover();
   const passage = again.tab.locator('#passage');
   await passage.getByText(location).waitFor();

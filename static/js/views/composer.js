@@ -68,8 +68,10 @@ export function Composer({ place }) {
                             ? 'true' : 'false'}><${Icon} name="send" /></button>
                 </div>
             </div>
-            <p class="composer-foot quiet">${store.health.value?.offline
-                ? t('offline_model') : t('composer.keys')}</p>
+            ${store.health.value?.offline
+                ? html`<p class="composer-foot quiet">${t('offline_model')}</p>`
+                : html`<p class="composer-foot of-keys quiet">
+                    ${t('composer.keys')}</p>`}
         </form>`;
 }
 
