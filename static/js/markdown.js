@@ -85,11 +85,15 @@ function drawList(token, label) {
         : h('ul', null, items);
 }
 
+/** A cell of more than this keeps room for several words in a line. */
+const LONG_CHARS = 24;
+
 /** @type {Draw} */
 function drawTable(token, label) {
     /** @param {string} tag @returns {(cell: any) => any} */
-    const cell = (tag) => ({ tokens, align }) => h(tag, align
-        ? { class: `align-${align}`, dir: 'auto' } : { dir: 'auto' },
+    const cell = (tag) => ({ tokens, text, align }) => h(tag, { dir: 'auto',
+        class: [align && `align-${align}`, text.length > LONG_CHARS && 'long']
+            .filter((name) => name).join(' ') || undefined },
     drawAll(tokens, label));
     return h('div', { class: 'table', tabindex: 0 }, h('table', null,
         h('thead', null, h('tr', null, token.header.map(cell('th')))),

@@ -67,3 +67,27 @@ export function events(run, details, handoffs, end) {
     }];
     return { rows: rows.filter((row) => row.items.length > 0), from, to };
 }
+
+/**
+ * Seconds a research has been at work. The server tells them at each step; of
+ * the step that is under way the page knows when it began. Never more than
+ * have passed without the waiting for the person.
+ * @param {Run} run @param {Details | undefined} details
+ * @param {number} now  Unix ms
+ */
+export function atWork(run, details, now) {
+    const { used, limit } = run.budget.seconds;
+    const calls = (details?.calls ?? []).map((e) => e.value);
+    const steps = [...calls.map((c) => c.ended_at ?? c.started_at ?? 0),
+        ...(details?.requests ?? [])
+            .map(({ value: q }) => q.ended_at ?? q.sent_at ?? 0)];
+    if (run.state !== 'running' || steps.length === 0) {
+        return used;
+    }
+    const waited = calls.filter((c) => c.name === 'ask_user')
+        .reduce((sum, c) => sum + (c.ended_at ?? now) - (c.started_at ?? now), 0);
+    const passed = now - (run.started_at ?? run.created_at) - waited;
+    const sure = used * 1000 + now - Math.max(...steps);
+    return Math.max(used,
+        Math.min(limit, Math.floor(Math.min(sure, passed) / 1000)));
+}

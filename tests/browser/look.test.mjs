@@ -9,7 +9,7 @@ import path from 'node:path';
 import { temporaryDir } from '../support/harness.mjs';
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 90000;
+const TIMEOUT_MS = 120000;
 
 browserTest('R08 R16 a refusal says what can be done, and the text is kept',
   TIMEOUT_MS, async (t, browser) => {

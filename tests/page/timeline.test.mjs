@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { events } from '../../static/js/timeline.js';
+import { atWork, events } from '../../static/js/timeline.js';
 import { handoff, run } from './things.mjs';
 
 const entry = (value) => ({ at: 1, value });
@@ -39,4 +39,21 @@ test('what never left has no stretch, and no time is shorter than a second', () 
     calls: [call({ state: 'skipped', started_at: null, ended_at: 1200 })],
   }), [], 1001);
   assert.deepEqual([rows, from, to], [[], 1000, 2000]);
+});
+
+test('time at work goes on between two steps, and leaves out the waiting', () => {
+  const budget = { seconds: { used: 2, limit: 900 } };
+  const r = run({ state: 'running', created_at: 1000, started_at: 1000, budget });
+  const sent = details({ requests: [request({ sent_at: 3000, ended_at: null, state: 'sent' })] });
+  assert.equal(atWork(r, sent, 3500), 2);
+  assert.equal(atWork(r, sent, 8200), 7);
+  // The server has told of more since: nothing is counted twice.
+  const later = { ...r, budget: { seconds: { used: 6, limit: 900 } } };
+  assert.equal(atWork(later, sent, 8200), 7);
+  const asked = details({ ...sent, calls: [call({ name: 'ask_user', started_at: 1500, ended_at: 2900 })] });
+  assert.equal(atWork(later, asked, 8200), 6, 'never less than the server tells');
+  assert.equal(atWork(r, asked, 8200), 5);
+  assert.equal(atWork({ ...r, state: 'completed' }, sent, 99000), 2);
+  assert.equal(atWork(r, details({}), 99000), 2);
+  assert.equal(atWork(r, sent, 9990000), 900, 'never more than its limit');
 });

@@ -1,7 +1,8 @@
 /** gauges.js - how long a Run has been at work, and what it has used. */
 import { number, span, t, took } from '../i18n.js';
-import { html } from '../html.js';
+import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
+import { atWork } from '../timeline.js';
 import * as ui from '../ui.js';
 
 /** @param {{ run: import('../types.js').Run }} props */
@@ -15,15 +16,20 @@ export function Elapsed({ run }) {
 }
 
 /** Each with its mark; what the marks say stands below.
- *  @param {{ budget: import('../types.js').Run['budget'], waited: boolean
+ *  @param {{ run: import('../types.js').Run, waited: boolean
  *      }} props  `waited`: the research has waited for the person */
-export function Meters({ budget, waited }) {
+export function Meters({ run, waited }) {
+    const { store } = useApp();
+    const { budget } = run;
+    const now = run.state === 'running' ? ui.now.value : 0;
+    const seconds = { ...budget.seconds,
+        used: atWork(run, store.details.get(run.id), now) };
     const unknown = budget.tokens.unknown_requests;
     return html`<section class="part"><h4>${t('budget')}</h4>
     <dl class="meters">
         <${Meter} name=${t('budget.requests')} quota=${budget.requests} />
         <${Meter} name=${t('budget.tool_calls')} quota=${budget.tool_calls} />
-        <${Meter} name=${t('budget.seconds')} quota=${budget.seconds}
+        <${Meter} name=${t('budget.seconds')} quota=${seconds}
             format=${span} mark=${waited && '†'} />
         <${Meter} name=${t('budget.tokens')} quota=${budget.tokens}
             mark=${unknown > 0 && '*'} />

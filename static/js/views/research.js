@@ -101,7 +101,7 @@ function CardBody({ run, live }) {
             <ul class="receipts">${handoffs.map((h) => html`
                 <${Receipt} key=${h} id=${h} quote />`)}</ul></section>`}
         <${Timeline} run=${run} />
-        <${Meters} budget=${run.budget} waited=${waited} />
+        <${Meters} run=${run} waited=${waited} />
         ${body && html`<${Report} run=${run} body=${body} live=${live} />`}
         <${Activity} id=${run.id} open=${live} />
         <${Sources} id=${run.id} open=${live} />`;
