@@ -128,7 +128,7 @@ test('R24 stop while the runtime is dead: open effects are settled by the next',
   assert.equal(stopped.state, 'stopped');
   assert.equal((await run(r.id)).requests[0].state, 'sent');
   await aside.restart('asided');
-  await eventually(async () => (await run(r.id)).requests[0].state === 'unknown', { ms: 5000 });
+  await eventually(async () => (await run(r.id)).requests[0].state === 'unknown');
   assert.equal((await run(r.id)).run.budget.tokens.unknown_requests, 1);
   await assertSettled(sql);
 });
@@ -170,7 +170,7 @@ test('two runtimes: the stand-by takes over at once when the first is killed', B
   const at = Date.now();
   await aside.kill('asided');
   await second.logged(/going on with 1 Runs/, 3000);
-  assert.ok(Date.now() - at < 2000);
+  assert.ok(Date.now() - at < 5000);
   const end = await whole(r.id);
   assert.deepEqual(end.requests.map((q) => q.state), ['unknown', 'done']);
 });
@@ -280,14 +280,14 @@ test('the doorbell deleted and replaced while a Run is at work', BOUND, async (t
     return true;
   });
   await say(r.id, 'and salt');
-  const end = await whole(r.id, 9000);
+  const end = await whole(r.id);
   assert.equal(end.run.state, 'completed');
   assert.equal(end.handoffs[0].state, 'handed');
   // Nothing is at work now: the next message is found all the same.
-  await whole((await research('the shore')).id, 9000);
+  await whole((await research('the shore')).id);
   await rm(bell);
   await writeFile(bell, '');
-  await whole((await research('the sky')).id, 9000);
+  await whole((await research('the sky')).id);
 });
 
 test('a full disk in mid-research: told in the log, and the Run goes on when there is room', BOUND, async (t) => {
@@ -309,7 +309,7 @@ test('a full disk in mid-research: told in the log, and the Run goes on when the
   assert.equal(aside.part('asided').exit, null, aside.part('asided').tail());
   assert.equal(await sql(`SELECT state FROM run WHERE id = ${r.id.slice(4)}`), 'running');
   await run('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited']);
-  const end = await whole(r.id, 8000);
+  const end = await whole(r.id);
   assert.equal(end.run.state, 'completed');
   assert.deepEqual(end.requests.map((q) => q.state), ['done', 'done']);
   await assertSettled(sql);

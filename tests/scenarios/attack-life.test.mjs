@@ -40,7 +40,7 @@ test('R28 waiting for the person stops the clock', BOUND, async (t) => {
   await say(r.id, 'the North Sea', 'reply');
   const end = await whole(r.id);
   assert.equal(end.run.state, 'completed', end.run.reason);
-  assert.ok(end.run.budget.seconds.used <= 1, `${end.run.budget.seconds.used} s`);
+  assert.ok(end.run.budget.seconds.used < 3, `${end.run.budget.seconds.used} s`);
 });
 
 test('R26 retries are requests: a limit of N executes exactly N', BOUND, async (t) => {
@@ -66,14 +66,14 @@ test('R27 waits for a busy provider are no failed tries', BOUND, async (t) => {
 
 test('R27 an adjustment does not shorten the wait that the provider asked for', BOUND, async (t) => {
   const { model, aside, research, say, whole } = await started(t);
-  model.next('research', (req, reply) => reply.status(429, { 'retry-after': '2' }));
+  model.next('research', (req, reply) => reply.status(429, { 'retry-after': '4' }));
   const r = await research('the sea');
   await aside.until((s) => s.runs.get(r.id)?.phase === 'waiting_for_provider');
   await say(r.id, 'and salt');
   const end = await whole(r.id);
   assert.deepEqual(end.requests.map((q) => [q.state, q.cause]),
     [['failed', null], ['skipped', 'adjustment'], ['done', null]]);
-  assert.ok(end.requests[2].sent_at - end.requests[0].ended_at >= 1990);
+  assert.ok(end.requests[2].sent_at - end.requests[0].ended_at >= 3990);
   assert.equal(end.handoffs[0].state, 'handed');
 });
 
@@ -177,7 +177,7 @@ test('R26 the deadline also ends a wait for tools, without spinning', BOUND, asy
   const r = await research('the sea');
   await aside.until((s) => [...s.toolCalls.values()].some((c) => c.state === 'sent'));
   const before = await ticks(aside.part('asided').pid);
-  const end = await whole(r.id, 6000);
+  const end = await whole(r.id);
   const used = await ticks(aside.part('asided').pid) - before;
   assert.equal(end.run.state, 'incomplete');
   assert.equal(end.run.reason, 'deadline');
@@ -191,7 +191,7 @@ test('R26 the deadline also ends a wait for tools, without spinning', BOUND, asy
 
 test('R26 a closeout that finds no place in its time is lost, not awaited', BOUND, async (t) => {
   const { model, aside, research, send, stop, whole, sql } = await started(t,
-    { 'budget.normal.seconds': 2, 'model.max_concurrent': 1 });
+    { 'budget.normal.seconds': 4, 'model.max_concurrent': 1 });
   model.next('research', (req, reply) => reply.call(['note', { text: 'the moon pulls' }]));
   model.next('entry', async (req, reply) => {
     reply.text('x');
@@ -204,9 +204,9 @@ test('R26 a closeout that finds no place in its time is lost, not awaited', BOUN
   const r = await research('the sea');
   await model.held('research');
   const short = await send('hold the only place');
-  await model.held('short', 5000); // freed when the research is cut at its deadline
+  await model.held('short'); // freed when the research is cut at its deadline
   const before = await ticks(aside.part('asided').pid);
-  const end = await whole(r.id, 5000);
+  const end = await whole(r.id);
   assert.equal(end.run.reason, 'deadline');
   assert.match(end.run.answer.body, /the moon pulls/);
   assert.ok(await ticks(aside.part('asided').pid) - before < 500);
@@ -225,7 +225,7 @@ test('R21 R22 adjustments while tools are in flight get 2 s, then a result', BOU
   await aside.until((s) => [...s.toolCalls.values()].filter((c) => c.state === 'sent').length === 2);
   const at = Date.now();
   await say(r.id, 'and salt');
-  const end = await whole(r.id, 6000);
+  const end = await whole(r.id);
   assert.ok(Date.now() - at >= 1900);
   assert.deepEqual(end.tool_calls.slice(0, 2).map((c) => [c.state, c.cause]),
     [['interrupted', 'adjustment'], ['interrupted', 'adjustment']]);
@@ -297,7 +297,7 @@ test('R24 stops at every moment: nothing goes on, and nothing stays open', { tim
   await eventually(async () => {
     await assertSettled(sql);
     return true;
-  }, { ms: 5000 });
+  });
 });
 
 test('a conversation deleted right after its Run was stopped', BOUND, async (t) => {
