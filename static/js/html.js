@@ -17,7 +17,8 @@ export const AppContext = createContext(/** @type {App} */ ({}));
 export const useApp = () => useContext(AppContext);
 
 /** When there is nothing better to do. @param {() => void} run */
-export const idle = (run) => (globalThis.requestIdleCallback ?? setTimeout)(run);
+export const idle = (run) =>
+    (globalThis.requestIdleCallback ?? setTimeout)(run);
 
 /** The few pictures of the interface, drawn in the text's colour. */
 /** @type {Record<string, string>} */

@@ -4,6 +4,7 @@ import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
 import { first, readHash } from './early.js';
+import { keepFocus } from './focus.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
 import { recall } from './keep.js';
@@ -100,9 +101,10 @@ async function start() {
         Promise.allSettled([first.overview, first.open, drawing])]);
     ui.current.value = conv;
     sync.current = conv;
+    const page = /** @type {HTMLElement} */ (document.getElementById('page'));
     render(h(AppContext.Provider, { value: { store, sync, actions } },
-        h(App, null)), /** @type {HTMLElement} */ (
-        document.getElementById('page')));
+        h(App, null)), page);
+    keepFocus(page);
     ui.runClock(() => store.active.value.length > 0
         || store.health.value?.runtime === 'absent', () => sync.tick());
     listen();

@@ -51,6 +51,15 @@ const drawAll = (tokens, label) => (tokens ?? []).map((token, i, all) => {
         label);
 });
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** The direction of what holds texts with directions of their own, by the first
+ *  letter: `auto` would not look into those. @param {string} text */
+const directionOf = (text) => {
+    const letter = /\p{L}/u.exec(text)?.[0] ?? '';
+    return RIGHT_TO_LEFT.test(letter) ? 'rtl' : 'ltr';
+};
+
 /** An element around the tokens inside. @param {string} tag @returns {Draw} */
 const around = (tag) => (token, label) =>
     h(tag, null, drawAll(token.tokens, label));
@@ -81,8 +90,9 @@ function drawList(token, label) {
         h('li', item.task ? { class: 'task' } : null, item.task && h('input',
             { type: 'checkbox', disabled: true, checked: !!item.checked }),
         drawAll(item.tokens, label)));
-    return token.ordered ? h('ol', { start: token.start || 1 }, items)
-        : h('ul', null, items);
+    const dir = directionOf(token.raw);
+    return token.ordered ? h('ol', { start: token.start || 1, dir }, items)
+        : h('ul', { dir }, items);
 }
 
 /** A cell of more than this keeps room for several words in a line. */
@@ -95,7 +105,8 @@ function drawTable(token, label) {
         class: [align && `align-${align}`, text.length > LONG_CHARS && 'long']
             .filter((name) => name).join(' ') || undefined },
     drawAll(tokens, label));
-    return h('div', { class: 'table', tabindex: 0 }, h('table', null,
+    return h('div', { class: 'table', tabindex: 0,
+        dir: directionOf(token.raw) }, h('table', null,
         h('thead', null, h('tr', null, token.header.map(cell('th')))),
         h('tbody', null, token.rows.map((/** @type {any[]} */ row) =>
             h('tr', null, row.map(cell('td')))))));
@@ -107,7 +118,8 @@ const drawText = (token, label) => (token.tokens
 
 /** @type {Record<string, Draw>} */
 const DRAW = {
-    blockquote: around('blockquote'),
+    blockquote: (token, label) => h('blockquote',
+        { dir: directionOf(token.raw) }, drawAll(token.tokens, label)),
     br: () => h('br', null),
     cite: drawCite,
     code: (token) => h('pre', { dir: 'ltr', tabindex: 0 },

@@ -59,7 +59,7 @@ function Question({ body, at }) {
     return html`
         <div class="question">
             <p class="question-body" dir="auto">
-                <span class="sr">${t('question.you')}: </span>${body}</p>
+                <span class="sr" dir="auto">${t('question.you')}: </span>${body}</p>
             ${at && html`<time class="quiet" dateTime=${
                 new Date(at).toISOString()}>${when(at)}</time>`}
         </div>`;

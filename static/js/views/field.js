@@ -19,6 +19,11 @@ export function grow(field) {
 export const isSendKey = (event) => event.key === 'Enter' && !event.shiftKey
     && !event.isComposing && event.keyCode !== 229;
 
+/** Nor does the Escape that is meant for one.
+ *  @param {KeyboardEvent} event */
+export const isEscape = (event) => event.key === 'Escape'
+    && !event.isComposing && event.keyCode !== 229;
+
 /**
  * A small box whose text goes to a Run. The text goes away only when it was
  * accepted.

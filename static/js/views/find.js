@@ -4,7 +4,7 @@
  *
  * @import { Run } from '../types.js'
  */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import * as api from '../api.js';
 import { applyRunList } from '../apply.js';
@@ -27,8 +27,11 @@ export function Find() {
     const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
     const close = () => { ui.findOpen.value = false; };
 
-    useEffect(() => {
-        box.current?.showModal();
+    useLayoutEffect(() => {
+        const { current } = box;
+        current?.showModal();
+        // The focus goes back to where it came from.
+        return () => current?.close();
     }, []);
     return html`
         <dialog class="find" ref=${box} aria-label=${t('find')}

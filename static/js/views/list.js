@@ -1,10 +1,11 @@
 /** list.js - the conversations: open, make, rename, delete. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { chooseLanguage, lang, t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import { LANGUAGES } from '../keep.js';
 import * as ui from '../ui.js';
+import { isEscape } from './field.js';
 
 export function ConversationList() {
     const { store, actions } = useApp();
@@ -65,6 +66,19 @@ function Row({ conversation, open }) {
     const title = conversation.title || t('list.untitled');
     const [refusal, setRefusal] = useState('');
     const done = () => setMode('');
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+    const before = useRef('');
+
+    // The button that was pressed is gone: go to what came in its place.
+    useLayoutEffect(() => {
+        const at = mode === 'delete' ? '.row-sure .small:not(.danger)'
+            : before.current === 'rename' ? '.rename-open' : '.delete-open';
+        if (mode !== before.current && document.activeElement === document.body) {
+            /** @type {HTMLElement | null | undefined} */ (
+                place.current?.querySelector(at))?.focus();
+        }
+        before.current = mode;
+    }, [mode]);
 
     async function remove() {
         done();
@@ -74,7 +88,7 @@ function Row({ conversation, open }) {
         return html`<${Rename} conversation=${conversation} onDone=${done} />`;
     }
     return html`
-        <li class=${`row${open ? ' open' : ''}`}>
+        <li class=${`row${open ? ' open' : ''}`} ref=${place}>
             <button type="button" class="row-open" title=${title}
                 aria-current=${open ? 'page' : undefined}
                 onClick=${() => actions.open(conversation.id)}>
@@ -89,16 +103,16 @@ function Row({ conversation, open }) {
                     <span class="sr">${t('list.unread')}</span>`}
             </button>
             ${mode === 'delete' ? html`
-                <span class="row-sure"><button type="button" class="small danger"
-                    onClick=${remove}>${t('list.delete.sure')}</button>
+                <span class="row-sure" key="sure"><button type="button"
+                    class="small danger" onClick=${remove}>${t('list.delete.sure')}</button>
                 <button type="button" class="small" onClick=${done}>
                     ${t('cancel')}</button></span>`
-                : html`<span class="row-tools">
-                <button type="button" class="icon-button"
+                : html`<span class="row-tools" key="tools">
+                <button type="button" class="icon-button rename-open"
                     aria-label=${t('list.rename', { title })}
                     onClick=${() => setMode('rename')}>
                     <${Icon} name="pen" /></button>
-                <button type="button" class="icon-button"
+                <button type="button" class="icon-button delete-open"
                     aria-label=${t('list.delete', { title })}
                     onClick=${() => setMode('delete')}>
                     <${Icon} name="bin" /></button></span>`}
@@ -134,7 +148,7 @@ function Rename({ conversation, onDone }) {
                 <input ref=${field} value=${conversation.title} maxlength="200"
                     aria-label=${t('list.rename.label')} onBlur=${save}
                     onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
-                        e.key === 'Escape' && onDone()} />
+                        isEscape(e) && onDone()} />
             </form>
             ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
         </li>`;

@@ -26,7 +26,7 @@ export function Receipt({ id, link, quote }) {
             <span class="receipt-line">
                 <${Icon} name=${HANDOFF_ICONS[handoff.state] ?? 'clock'} />
                 <span class="receipt-words">${receiptWords(handoff)}</span>
-                ${link && html`<button type="button" class="link"
+                ${link && html`<button type="button" class="link" dir="auto"
                     onClick=${() => actions.openRun(handoff.run_id)}>
                     ${run ? titleOf(run) : t('receipt.show')}</button>`}
                 <time class="quiet" dateTime=${new Date(at).toISOString()}>

@@ -7,6 +7,7 @@ import { Icon, html, useApp } from '../html.js';
 import * as notify from '../notify.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
+import { isEscape } from './field.js';
 import { ResearchCard } from './research.js';
 
 /** @typedef {import('../types.js').Run} Run */
@@ -22,17 +23,27 @@ export function Panel() {
     ...store.unseenElsewhere(ui.current.value)].sort(activeFirst);
     const place = useRef(/** @type {HTMLElement | null} */ (null));
 
+    /** What opened it, and has the focus again when it is closed. */
+    const opener = useRef(document.activeElement);
+
     function close() {
+        const { current } = opener;
         ui.panelOpen.value = false;
         ui.panelRun.value = '';
-        document.getElementById('background')?.focus();
+        (current instanceof HTMLElement && current !== document.body
+            && current.isConnected ? current
+            : document.getElementById('background'))?.focus();
     }
-    useEffect(() => place.current?.focus({ preventScroll: true }), []);
+    useEffect(() => {
+        if (!ui.panelRun.peek()) {
+            place.current?.focus({ preventScroll: true });
+        }
+    }, []);
     return html`
         <aside class="panel" id="panel" ref=${place} tabindex="-1"
             aria-label=${t('panel.label')}
             onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
-                e.key === 'Escape' && close()}>
+                isEscape(e) && close()}>
             <header class="panel-head">
                 <h2>${t('panel.title')}</h2>
                 <button type="button" class="icon-button"

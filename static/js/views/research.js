@@ -37,6 +37,8 @@ export function ResearchCard({ run, first, elsewhere }) {
         if (wanted) {
             setOpen(true);
             place.current?.scrollIntoView({ block: 'start' });
+            /** @type {HTMLElement | null | undefined} */ (place.current
+                ?.querySelector('.card-title'))?.focus({ preventScroll: true });
         }
     }, [wanted]);
     function show() {
