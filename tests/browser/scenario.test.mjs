@@ -120,6 +120,8 @@ browserTest('R04 a person keeps chatting while research runs', 240000, async (t,
     const word = question.includes('foreign_keys') ? /foreign.key/i : /without rowid/i;
     assert.match(text, word);
   }
+  await tab.locator('.thread').evaluate((e) => e.scrollTo(0, e.scrollHeight));
+  await page.until(tab.locator('.to-end'), (all) => all.length === 0);
   await page.picture('03-answered');
 
   // The page is closed; the research does not care.
