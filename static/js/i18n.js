@@ -66,6 +66,7 @@ export function took(ms) {
     const seconds = Math.max(0, ms) / 1000;
     return seconds >= 60 ? span(seconds) : new Intl.NumberFormat(lang.value,
         { style: 'unit', unit: 'second', unitDisplay: 'narrow',
+            minimumFractionDigits: seconds >= 0.1 && seconds < 10 ? 1 : 0,
             maximumFractionDigits: 1 }).format(seconds < 10
         ? Math.floor(seconds * 10) / 10 : Math.floor(seconds));
 }
