@@ -39,9 +39,9 @@ export function applyRunList(store, reply) {
 
 /**
  * @param {Store} store @param {ConversationRead} reply
- * @param {boolean} [older]  a page before the oldest known message
+ * @param {string} [first]  the message that the page was asked to come before
  */
-export function applyConversation(store, reply, older = false) {
+export function applyConversation(store, reply, first) {
     const when = read(reply.as_of);
     const id = reply.conversation.id;
     /** @type {News[]} */
@@ -50,7 +50,7 @@ export function applyConversation(store, reply, older = false) {
         const thread = store.threads.peek(id) ?? emptyThread();
         const page = mergePage(thread, reply.messages.map((m) => m.id),
             reply.has_more,
-            (m) => (store.messages.peek(m)?.at ?? 0) > reply.as_of, older);
+            (m) => (store.messages.peek(m)?.at ?? 0) > reply.as_of, first);
         putConversation(store, reply.conversation, when);
         reply.messages.forEach((m) => putMessage(store, m, when));
         reply.runs.forEach((r) => news.push(...putRun(store, r, when)));

@@ -15,6 +15,9 @@ import { LISTENING, backoff } from './pace.js';
 /** An empty reply that comes sooner than this was not held. */
 const HELD_MS = 1000;
 
+/** A server that wishes for a longer wait is asked again all the same. */
+const WISH_MAX_MS = 60_000;
+
 /**
  * @typedef {object} Options
  * @property {(after: number, wait: number, signal: AbortSignal) =>
@@ -117,7 +120,7 @@ export function createFeed(options) {
             failures += 1;
             options.onLink(error);
             beginAfter(Math.max(backoff(failures, random()),
-                error?.retryAfterMs ?? 0));
+                Math.min(error?.retryAfterMs ?? 0, WISH_MAX_MS)));
         }
     }
 

@@ -15,8 +15,16 @@ const SAFE_LINK = /^(?:https?:|mailto:)/i;
 
 const CITE = /^\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/;
 
+/** Marks in so long a paragraph are left as they are: the time to pair them
+ *  grows with the square of it. */
+const PARAGRAPH_MAX = 5000;
+
 const marked = new Marked({
     gfm: true,
+    tokenizer: {
+        emStrong: (_, paragraph) => (paragraph.length > PARAGRAPH_MAX
+            ? undefined : false),
+    },
     extensions: [{
         name: 'cite',
         level: 'inline',
@@ -138,6 +146,7 @@ const DRAW = {
     list: drawList,
     paragraph: (token, label) => h('p', { dir: 'auto' },
         drawAll(token.tokens, label)),
+    raw: (token) => h('p', { class: 'raw', dir: 'auto' }, token.raw),
     space: () => null,
     strong: around('strong'),
     table: drawTable,
@@ -148,13 +157,37 @@ const DRAW = {
 const draw = (token, label) =>
     (DRAW[token.type] ?? drawText)(token, label);
 
+/** Deeper than anybody writes; far deeper the stack would not reach. */
+const DEPTH_MAX = 100;
+
+/** A line that opens so many lists and quotations at once. */
+const TOO_DEEP = /^ *(?:> *|(?:[*+-]|\d{1,9}[.)])(?: +\[[ x]\])? +){50}/m;
+
+/** @param {any[]} tokens @param {number} left @returns {boolean} */
+const isDeep = (tokens, left) => left === 0 || tokens.some((token) =>
+    isDeep(token.items ?? token.tokens ?? [], left - 1));
+
+/** What marked makes of it; null if that is nothing, which some texts made
+ *  for it can bring about. @param {string} text */
+function lex(text) {
+    try {
+        return TOO_DEEP.test(text) ? null : marked.lexer(text);
+    } catch {
+        return null;
+    }
+}
+
 /**
  * The top-level blocks of a text. `alone` tells whether equal text means an
- * equal block: not so where links are defined elsewhere in the text.
+ * equal block: not so where links are defined elsewhere in the text. A text
+ * that cannot be drawn is one block, as it is written.
  * @param {string} text
  */
 export function blocks(text) {
-    const tokens = marked.lexer(text);
+    const tokens = lex(text);
+    if (!tokens || isDeep(tokens, DEPTH_MAX)) {
+        return { alone: true, tokens: [{ type: 'raw', raw: text }] };
+    }
     return {
         alone: Object.keys(tokens.links).length === 0,
         tokens: tokens.filter(({ type }) => type !== 'space' && type !== 'def'),

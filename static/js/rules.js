@@ -146,19 +146,23 @@ export function emptyThread() {
 
 /**
  * A page of a conversation's messages, oldest first, joined to what is known.
- * Without `older` it is the newest page: it decides the order, but messages
- * that came after it stay, and so do older pages that it continues.
+ * Without `first` it is the newest page: it decides the order, but messages
+ * that came after it stay, and so do older pages that it continues. Else it is
+ * the page before that message, if that is still there.
  * @param {Thread} thread @param {string[]} ids @param {boolean} hasMore
  * @param {(id: string) => boolean} isNewer  whether it came after the read
- * @param {boolean} older
+ * @param {string} [first]
  * @returns {Thread}
  */
-export function mergePage(thread, ids, hasMore, isNewer, older) {
+export function mergePage(thread, ids, hasMore, isNewer, first) {
     const seen = new Set(ids);
     const rest = thread.order.filter((id) => !seen.has(id));
     const extra = thread.extra.filter((id) => !seen.has(id));
-    if (older) {
-        return { ...thread, extra, order: [...ids, ...rest], hasMore };
+    if (first !== undefined) {
+        const at = rest.indexOf(first);
+        return at < 0 ? thread : { ...thread, extra,
+            order: [...rest.slice(0, at), ...ids, ...rest.slice(at)],
+            hasMore: at > 0 ? thread.hasMore : hasMore };
     }
     const joint = thread.order.findIndex((id) => seen.has(id));
     const before = joint > 0 ? thread.order.slice(0, joint)

@@ -174,7 +174,7 @@ export class Sync {
         if (await this.#isOther(reply.feed)) {
             return;
         }
-        applyConversation(this.store, reply, before !== undefined);
+        applyConversation(this.store, reply, before);
         for (const run of reply.runs) {
             this.#readIfBehind(run.id);
         }

@@ -58,11 +58,15 @@ export function createTabs(options) {
         if (role !== 'away') {
             return;
         }
-        if (!locks || !openChannel) {
+        try {
+            channel = locks && openChannel ? openChannel(name) : null;
+        } catch {
+            // A browser that keeps nothing of this site refuses it.
+        }
+        if (!channel) {
             beAlone();
             return;
         }
-        channel = openChannel(name);
         channel.onmessage = (event) => hear(event.data);
         follow();
     }

@@ -112,6 +112,13 @@ test('a wish of the server to wait is kept', async () => {
     assert.equal(t.timers.at(-1).ms, 9000);
 });
 
+test('a wish to wait for longer than a timer can is bounded', async () => {
+    const t = setUp();
+    t.feed.start(0, 'f');
+    await t.fail(Object.assign(new Error('busy'), { retryAfterMs: 2 ** 32 }));
+    assert.equal(t.timers.at(-1).ms, 60_000);
+});
+
 test('waking ends a back-off at once', async () => {
     const t = setUp();
     t.feed.start(3, 'f');

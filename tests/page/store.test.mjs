@@ -215,12 +215,30 @@ test('replies that come in the wrong order do not decide the order', () => {
 test('a read keeps what came after it, and older pages before it', () => {
     const store = started();
     applyConversation(store, page(10, { messages: [message('msg_0')],
-        has_more: true }), true);
+        has_more: true }), 'msg_1');
     applyChanges(store, changes([
         { seq: 12, kind: 'message.created', message: message('msg_2') }]));
     applyConversation(store, page(11, { messages: [message('msg_1')],
         has_more: true }));
     assert.deepEqual(rows(store), ['msg_0', 'msg_1', 'msg_2']);
+    assert.equal(store.threads.peek('conv_1').hasMore, true);
+});
+
+test('an older page that comes twice, late or of before a reset keeps the order', () => {
+    const store = started();
+    const older = (id, before, more) => applyConversation(store,
+        page(10, { messages: [message(id)], has_more: more }), before);
+    older('msg_0b', 'msg_1', true);
+    older('msg_0a', 'msg_0b', false);
+    older('msg_0b', 'msg_1', true);
+    assert.deepEqual(rows(store), ['msg_0a', 'msg_0b', 'msg_1']);
+    assert.equal(store.threads.peek('conv_1').hasMore, false);
+
+    store.clear();
+    applyConversation(store, page(10, { messages: [message('msg_1')],
+        has_more: true }));
+    older('msg_0a', 'msg_0b', false);
+    assert.deepEqual(rows(store), ['msg_1'], 'no gap in what is shown');
     assert.equal(store.threads.peek('conv_1').hasMore, true);
 });
 

@@ -56,9 +56,13 @@ class Locks {
 }
 
 /** A browser with tabs, whose feeds only note what they are told. */
-function browser({ locks = new Locks(), hasChannel = true } = {}) {
+function browser({ locks = new Locks(), hasChannel = true,
+    refusesChannel = false } = {}) {
     const open = new Set();
     const channel = (name) => {
+        if (refusesChannel) {
+            throw new DOMException('not here', 'SecurityError');
+        }
         const one = { name, onmessage: null,
             postMessage(data) {
                 for (const other of open) {
@@ -228,5 +232,13 @@ test('where the lock is refused each tab asks for itself', async () => {
         throw new DOMException('not here', 'SecurityError');
     } };
     const [a] = await browser({ locks }).join(1);
+    assert.equal(a.pace(), ALONE);
+});
+
+test('where the channel is refused each tab asks for itself', async () => {
+    const [a] = await browser({ refusesChannel: true }).join(1);
+    assert.equal(a.pace(), ALONE);
+    a.tabs.leave();
+    a.tabs.join();
     assert.equal(a.pace(), ALONE);
 });

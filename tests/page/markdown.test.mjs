@@ -1,0 +1,67 @@
+/** Markdown that was written to break the page. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { blocks, drawBlock } from '../../static/js/markdown.js';
+
+/** All text in what is drawn. @param {any} node @returns {string} */
+const textOf = (node) => (Array.isArray(node) ? node.map(textOf).join('')
+    : typeof node === 'string' || typeof node === 'number' ? String(node)
+        : node?.props ? textOf(node.props.children) : '');
+
+/** @param {any} node @returns {any[]} */
+const elementsOf = (node) => (Array.isArray(node) ? node.flatMap(elementsOf)
+    : node?.props ? [node, ...elementsOf(node.props.children)] : []);
+
+/** @param {string} text */
+const draw = (text) => blocks(text).tokens.map((token) =>
+    drawBlock(token, 'Source'));
+
+/** How many elements stand inside each other. @param {any} node
+ *  @returns {number} */
+const depthOf = (node) => (Array.isArray(node)
+    ? Math.max(0, ...node.map(depthOf))
+    : node?.props ? 1 + depthOf(node.props.children) : 0);
+
+test('what is nested beyond all reason is shown as it is written', () => {
+    const many = 30_000;
+    for (const text of ['>'.repeat(many), `${'> '.repeat(many)}a`,
+        `${'- '.repeat(many)}a`, `${'1. '.repeat(many)}a`,
+        '- [ ] '.repeat(many), Array.from({ length: 300 }, (_, i) =>
+            `${'  '.repeat(i)}- a`).join('\n')]) {
+        const drawn = draw(text);
+        assert.equal(textOf(drawn), text);
+        assert.ok(depthOf(drawn) < 10, text.slice(0, 12));
+    }
+    // What people write is drawn.
+    const list = draw('> > - a\n> >   - b\n> >     1. c');
+    assert.deepEqual(elementsOf(list).map((e) => e.type).filter((type) =>
+        /blockquote|[uo]l/.test(type)),
+    ['blockquote', 'blockquote', 'ul', 'ul', 'ol']);
+});
+
+test('a paragraph of marks alone does not hold up the page', () => {
+    const text = '_a*'.repeat(20_000);
+    const began = performance.now();
+    assert.equal(textOf(draw(text)), text);
+    // Seconds to spare; it took half a minute.
+    assert.ok(performance.now() - began < 5000);
+    assert.equal(elementsOf(draw('so **be** _it_')).map((e) => e.type)
+        .join(' '), 'p strong em');
+});
+
+test('nothing that a model writes acts, or is asked for', () => {
+    const text = [
+        '<script>alert(1)</script>', '<img src=x onerror=alert(1)>',
+        '[a](javascript:alert(1)) [b](JaVaScRiPt:alert(1))',
+        '[c](data:text/html,x) [d](vbscript:x) [e](//elsewhere.test)',
+        '![f](https://elsewhere.test/f.png)', '<javascript:alert(1)>',
+        '[g](&#106;avascript:alert(1)) [h](\tjavascript:alert(1))',
+        '<iframe src="https://elsewhere.test"></iframe>',
+        '&#0; &#55296; &#9999999; &constructor; [1](x) [9] [constructor]',
+    ].join('\n\n');
+    const all = elementsOf(draw(text));
+    assert.deepEqual([...new Set(all.map((e) => e.type))].sort(), ['p', 'span']);
+    assert.deepEqual(all.filter((e) => Object.keys(e.props).some((name) =>
+        /^on|href|src|style|dangerously/.test(name))), []);
+});
