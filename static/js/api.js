@@ -1,12 +1,13 @@
 /**
- * api.js - the only user of fetch. Paths hang on where this file was loaded
- * from, so that the page works below any prefix.
+ * api.js - the only user of fetch. Paths hang on where the page stands, so
+ * that it works below any prefix.
  *
  * @import { Accepted, Changes, ConversationRead, Health, Mode, Overview,
  *           RunList, RunRead, SearchRead } from './types.js'
  */
 
-const ROOT = new URL('../', import.meta.url);
+import { FILES, ROOT } from './place.js';
+
 const API = new URL('api/v1/', ROOT);
 
 const READ_MS = 20_000;
@@ -187,7 +188,7 @@ export const reportUrl = (run, format) =>
 
 /** The interface's texts. @param {string} lang */
 export async function texts(lang) {
-    const response = await fetch(new URL(`text/${lang}.json`, ROOT));
+    const response = await fetch(new URL(`text/${lang}.json`, FILES));
     if (!response.ok) {
         throw await toError(response);
     }

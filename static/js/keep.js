@@ -5,8 +5,10 @@
  * @import { Pending } from './types.js'
  */
 
+import { ROOT } from './place.js';
+
 /** Several Asides may live on one host, below different prefixes. */
-export const SPACE = `aside:${new URL('../', import.meta.url).pathname}:`;
+export const SPACE = `aside:${ROOT.pathname}:`;
 
 /**
  * @template T

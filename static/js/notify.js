@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 
 import { recall, remember } from './keep.js';
+import { FILES } from './place.js';
 import { isWatched } from './watch.js';
 import { reasonWords, stateWords, titleOf } from './words.js';
 
@@ -39,7 +40,7 @@ export async function tell(run, onClick) {
     }
     const shown = new Api(titleOf(run), { tag: `aside-${run.id}`,
         body: reasonWords(run) || stateWords(run),
-        icon: new URL('../icon.svg', import.meta.url).href });
+        icon: new URL('icon.svg', FILES).href });
     shown.onclick = () => {
         window.focus();
         shown.close();

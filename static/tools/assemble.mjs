@@ -4,9 +4,12 @@
  *
  * There is no bundle and no import map (an inline script, which a strict
  * Content-Security-Policy forbids): the bare names in imports are rewritten to
- * relative paths, and each module is made small by itself. The first load is
- * measured, and too large a page is an error.
+ * relative paths, and each module is made small by itself. All but index.html
+ * goes into a folder named by what is in it, v-<12 hexadecimal digits>, which a
+ * browser may keep for good. The first load is measured, and too large a page
+ * is an error.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync,
 } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
@@ -20,6 +23,10 @@ const LIMIT_BYTES = 60_000;
 /** Not needed for the first picture: loaded when the page is idle. */
 const LATER = new RegExp('^(?:js/views/(?:panel|research|activity|timeline|find)'
     + '|js/(?:markdown|notify|timeline)|vendor/marked)\\.js$');
+
+/** Not part of the first load. @param {string} name */
+const isLater = (name) => /LICENSES|text\/(?!en)/.test(name)
+    || LATER.test(name);
 
 /** All style sheets, joined in the order of their names. */
 const SHEET = 'css/aside.css';
@@ -122,23 +129,28 @@ files.set('vendor/LICENSES.txt', licences.join('\n\n'));
 
 const scripts = [...files.keys()].filter((name) => name.endsWith('.js')
     && !LATER.test(name));
-files.set('index.html', readFileSync(join(here, 'index.html'), 'utf8')
+const index = readFileSync(join(here, 'index.html'), 'utf8')
     .replace('<!-- modulepreload -->', scripts.map((name) =>
-        `<link rel="modulepreload" href="${name}">`).join('\n')));
+        `<link rel="modulepreload" href="${name}">`).join('\n'));
+const version = `v-${createHash('sha256').update(JSON.stringify([...files]))
+    .digest('hex').slice(0, 12)}`;
+const page = new Map([...files].map(([name, text]) =>
+    [`${version}/${name}`, text]));
+page.set('index.html', index.replace(/ (href|src)="/g, ` $1="${version}/`));
 
 rmSync(out, { recursive: true, force: true });
 let bytes = 0;
-for (const [name, text] of files) {
+for (const [name, text] of page) {
     // Packed beforehand (gzip_static): a web server packs less tightly.
     const packed = gzipSync(text, { level: 9 });
     mkdirSync(dirname(join(out, name)), { recursive: true });
     writeFileSync(join(out, name), text);
     writeFileSync(join(out, `${name}.gz`), packed);
-    bytes += /LICENSES|text\/(?!en)/.test(name) || LATER.test(name) ? 0
+    bytes += isLater(name.replace(`${version}/`, '')) ? 0
         : packed.length;
 }
 
-console.log(`${out}: ${files.size} files, first load ${
+console.log(`${out}: ${page.size} files, first load ${
     (bytes / 1000).toFixed(1)} KB compressed`);
 if (bytes > LIMIT_BYTES) {
     console.error(`the first load may be ${LIMIT_BYTES / 1000} KB`);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -42,7 +42,7 @@ test('nginx finds nothing wrong with its configuration', BOUND, async (t) => {
   assert.doesNotMatch(stderr, /\[(warn|error|emerg)\]/);
 });
 
-test('the page is served with its types and always revalidated', BOUND, async (t) => {
+test('the page is served with its types; it is revalidated, and its files are kept', BOUND, async (t) => {
   const aside = await startFake(t);
   await writeFile(path.join(aside.staticDir, 'main.js'), 'export {};\n');
   await writeFile(path.join(aside.staticDir, 'en.json'), '{}\n');
@@ -55,6 +55,12 @@ test('the page is served with its types and always revalidated', BOUND, async (t
     headers: { 'if-none-match': page.headers.etag },
   });
   assert.equal(again.status, 304);
+  await mkdir(path.join(aside.staticDir, 'v-0123456789ab'));
+  await writeFile(path.join(aside.staticDir, 'v-0123456789ab', 'main.js'), 'export {};\n');
+  const kept = await request(aside.port, 'GET', '/v-0123456789ab/main.js');
+  assert.equal(kept.headers['cache-control'], 'max-age=31536000, immutable');
+  const gone = await request(aside.port, 'GET', '/v-ba9876543210/main.js');
+  assert.deepEqual([gone.status, gone.headers['cache-control']], [404, undefined]);
   const script = await request(aside.port, 'GET', '/main.js');
   assert.match(script.headers['content-type'], /^text\/javascript; charset=utf-8/);
   const texts = await request(aside.port, 'GET', '/en.json');
