@@ -127,6 +127,7 @@ browserTest('a whole session with the keyboard alone; the focus is seen and neve
     await tab.getByRole('dialog').waitFor({ state: 'detached' });
     await untilFocus(page, '.cite');
     await keys.press('Control+k');
+    await untilFocus(page, '.find');
     await keys.type('moon pulls');
     await tab.locator('.hit', { hasText: 'Report' }).waitFor();
     await tabTo(page, tab.locator('.hit', { hasText: 'Report' }));
