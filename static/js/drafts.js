@@ -12,8 +12,12 @@ import { Shelf } from './shelf.js';
 const live = new Shelf();
 
 /** @param {string} place @returns {Draft} */
-const kept = (place) => ({ text: '', mode: 'auto', key: '', keyFor: '',
-    ...recall(`draft:${place}`, {}) });
+function kept(place) {
+    /** @type {Draft} */
+    const none = { text: '', mode: 'auto', key: '', keyFor: '' };
+    const draft = { ...none, ...recall(`draft:${place}`, {}) };
+    return typeof draft.text === 'string' ? draft : none;
+}
 
 /** Read, and be told of changes. @param {string} place */
 export const getDraft = (place) => live.get(place) ?? kept(place);

@@ -11,6 +11,7 @@ import { ROOT } from './place.js';
 export const SPACE = `aside:${ROOT.pathname}:`;
 
 /**
+ * What is not of the kind of the fallback was not kept by this page.
  * @template T
  * @param {string} name @param {T} fallback
  * @returns {T}
@@ -18,7 +19,10 @@ export const SPACE = `aside:${ROOT.pathname}:`;
 export function recall(name, fallback) {
     try {
         const text = localStorage.getItem(SPACE + name);
-        return text === null ? fallback : JSON.parse(text);
+        const value = text === null ? fallback : JSON.parse(text);
+        return typeof value === typeof fallback && value !== null
+            && Array.isArray(value) === Array.isArray(fallback)
+            ? value : fallback;
     } catch {
         return fallback;
     }
@@ -46,8 +50,11 @@ export function preferred() {
     return wanted.find((l) => LANGUAGES.includes(l)) ?? 'en';
 }
 
-/** Messages that were on their way when the page was left. */
-export const outbox = () => recall('outbox', /** @type {Pending[]} */ ([]));
+/** Messages that were on their way when the page was left, and those that were
+ *  refused and are in no composer. @returns {Pending[]} */
+export const outbox = () => recall('outbox', /** @type {any[]} */ ([]))
+    .filter((row) => ['key', 'conversation', 'body', 'mode', 'state']
+        .every((name) => typeof row?.[name] === 'string'));
 
 /** @param {Pending} row */
 export function intoOutbox(row) {

@@ -115,6 +115,11 @@ async function start() {
     preload();
     addEventListener('hashchange', follow);
     addEventListener('keydown', (event) => {
+        // A key held down presses a button once.
+        if (event.repeat && event.key === 'Enter'
+            && event.target instanceof HTMLButtonElement) {
+            event.preventDefault();
+        }
         if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
             event.preventDefault();
             ui.findOpen.value = !ui.findOpen.peek();

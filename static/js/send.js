@@ -43,6 +43,23 @@ export async function persist(attempt) {
     return attempt();
 }
 
+/** It waits for what the person decides, also when the page is left.
+ *  @param {Store} store @param {Pending} row @param {string} detail */
+export function refuse(store, row, detail) {
+    /** @type {Pending} */
+    const refused = { ...row, state: 'refused', detail };
+    store.putPending(refused);
+    intoOutbox(refused);
+    return detail;
+}
+
+/** @param {Store} store
+ *  @param {Pick<Pending, 'conversation' | 'key'>} row */
+export function forget(store, row) {
+    store.dropPending(row.conversation, row.key);
+    outOfOutbox(row.key);
+}
+
 /**
  * Send, showing a row meanwhile. Resolves to '' when it was accepted, else to
  * the reason in words; the caller says what becomes of the row.
@@ -66,9 +83,6 @@ export async function deliver(store, message, again = false) {
         outOfOutbox(row.key);
         return '';
     } catch (error) {
-        const detail = why(error);
-        store.putPending({ ...row, state: 'refused', detail });
-        outOfOutbox(row.key);
-        return detail;
+        return refuse(store, row, why(error));
     }
 }

@@ -9,8 +9,8 @@
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
 import { moveDraft, peekDraft, setDraft } from './drafts.js';
-import { intoOutbox, outbox, outOfOutbox } from './keep.js';
-import { deliver, persist } from './send.js';
+import { intoOutbox, outbox } from './keep.js';
+import { deliver, forget, persist, refuse } from './send.js';
 import * as ui from './ui.js';
 import { why } from './words.js';
 
@@ -57,34 +57,43 @@ export function createSending(store, sync, open) {
         return detail === '';
     }
 
-    /** A conversation for a first message; '' if it was refused.
-     *  @param {Draft} draft */
+    /** The conversation that is being made for what is written into none.
+     *  @type {Promise<string> | null} */
+    let making = null;
+
+    /** A conversation for a first message, and for what is written while it is
+     *  being made; '' if it was refused. @param {Draft} draft */
     async function create(draft) {
         /** @type {Pending} */
         const row = { conversation: '', body: draft.text, mode: draft.mode,
             key: draft.key, state: 'sending', detail: '' };
         store.putPending(row);
         intoOutbox(row);
+        making ??= make(draft).finally(() => { making = null; });
         try {
-            const made = await persist(() => api.createConversation(
-                titleFrom(draft.text), `c-${draft.key}`));
-            const id = made.conversation?.id ?? '';
-            applyAccepted(store, made);
-            if (!made.replayed) {
-                store.noteMade(id);
-            }
-            store.dropPending('', draft.key);
-            if (!ui.current.peek()) {
-                moveDraft('', id);
-                open(id);
-            }
+            const id = await making;
+            forget(store, row);
             return id;
         } catch (error) {
-            giveBack('', draft, why(error));
+            giveBack('', draft, refuse(store, row, why(error)));
             return '';
-        } finally {
-            outOfOutbox(draft.key);
         }
+    }
+
+    /** @param {Draft} draft */
+    async function make(draft) {
+        const made = await persist(() => api.createConversation(
+            titleFrom(draft.text), `c-${draft.key}`));
+        const id = made.conversation?.id ?? '';
+        applyAccepted(store, made);
+        if (!made.replayed) {
+            store.noteMade(id);
+        }
+        if (!ui.current.peek()) {
+            moveDraft('', id);
+            open(id);
+        }
+        return id;
     }
 
     /**
@@ -95,14 +104,28 @@ export function createSending(store, sync, open) {
     function giveBack(id, draft, detail) {
         if (peekDraft(id).text.trim() === '') {
             setDraft(id, { ...draft, keyFor: draft.text });
-            store.dropPending(id, draft.key);
+            discard({ conversation: id, key: draft.key });
             ui.refuse(id, detail);
         }
     }
 
     /** Send a refused row again, with its key.
      *  @param {Pending} row */
-    const retry = (row) => deliver(store, row);
+    function retry(row) {
+        const { conversation, body, mode, key } = row;
+        if (store.sending(conversation).some((r) => r.key === key)) {
+            return;
+        }
+        if (conversation) {
+            deliver(store, row);
+        } else {
+            send('', { text: body, mode, key, keyFor: body });
+        }
+    }
+
+    /** A refused row is not wanted any more.
+     *  @param {Pick<Pending, 'conversation' | 'key'>} row */
+    const discard = (row) => forget(store, row);
 
     /** The same question as a new message. @param {Run} run */
     function askAgain(run) {
@@ -117,18 +140,19 @@ export function createSending(store, sync, open) {
         }
     }
 
-    /** What was on its way when the page was left is sent on. */
+    /** What was on its way when the page was left is sent on; what had been
+     *  refused is shown again. */
     function resume() {
         for (const row of outbox()) {
-            const { conversation, body, mode, key } = row;
-            outOfOutbox(key);
-            if (conversation) {
+            if (row.state === 'refused') {
+                store.putPending(row);
+            } else if (row.conversation) {
                 deliver(store, row, true);
             } else {
-                send('', { text: body, mode, key, keyFor: body });
+                retry(row);
             }
         }
     }
 
-    return { send, retry, askAgain, resume };
+    return { send, retry, discard, askAgain, resume };
 }

@@ -4,7 +4,7 @@ import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
 import { stateWords, titleOf, verdict } from '../words.js';
-import { Box } from './field.js';
+import { Box, once } from './field.js';
 import { Elapsed } from './gauges.js';
 import { Prose } from './prose.js';
 import { Downloads } from './outcome.js';
@@ -112,7 +112,7 @@ function Failure({ run }) {
     return html`<div class=${`failure ${run.state}`}>
         <p><strong>${word}${why ? '.' : ''}</strong> ${why}</p>
         ${run.message_id && html`<button type="button" class="small"
-            onClick=${() => actions.askAgain(run)}>
+            onClick=${once(() => actions.askAgain(run))}>
             ${t('answer.again')}</button>`}
     </div>`;
 }

@@ -68,14 +68,14 @@ function Question({ body, at }) {
 /** A message on its way, or one that was refused.
  *  @param {{ row: import('../types.js').Pending }} props */
 export function Unsent({ row }) {
-    const { store, actions } = useApp();
+    const { actions } = useApp();
 
     function edit() {
         const now = peekDraft(row.conversation);
         const text = now.text.trim() ? `${now.text}\n\n${row.body}` : row.body;
         setDraft(row.conversation, { text, mode: row.mode, key: row.key,
             keyFor: row.body });
-        store.dropPending(row.conversation, row.key);
+        actions.discard(row);
         ui.focusComposer.value += 1;
     }
     return html`
@@ -91,7 +91,7 @@ export function Unsent({ row }) {
                     <button type="button" class="small" onClick=${edit}>
                         ${t('send.edit')}</button>
                     <button type="button" class="small" onClick=${() =>
-                        store.dropPending(row.conversation, row.key)}>
+                        actions.discard(row)}>
                         ${t('send.discard')}</button>
                 </div>`}
         </article>`;

@@ -24,9 +24,19 @@ export const isSendKey = (event) => event.key === 'Enter' && !event.shiftKey
 export const isEscape = (event) => event.key === 'Escape'
     && !event.isComposing && event.keyCode !== 229;
 
+/** The second click of a double click is no wish to do it twice, where that
+ *  would be done. @param {() => void} [act] */
+export const once = (act) => (/** @type {MouseEvent} */ event) => {
+    if (event.detail > 1) {
+        event.preventDefault();
+    } else {
+        act?.();
+    }
+};
+
 /**
  * A small box whose text goes to a Run. The text goes away only when it was
- * accepted.
+ * accepted. Enter sends a text; without one, only the button does.
  * @param {{ place: string, label: string, placeholder: string, button: string,
  *     onSend: (text: string, key: string) => Promise<boolean>,
  *     mayBeEmpty?: boolean }} props
@@ -46,7 +56,9 @@ export function Box({ place, label, placeholder, button, onSend,
     async function send(event) {
         event.preventDefault();
         const ready = keyed(place);
-        if (busy.current || isMissing(ready.text)) {
+        const pressed = event instanceof KeyboardEvent
+            && (event.repeat || ready.text.trim() === '');
+        if (busy.current || pressed || isMissing(ready.text)) {
             return;
         }
         busy.current = true;
@@ -65,7 +77,7 @@ export function Box({ place, label, placeholder, button, onSend,
                     write(place, e.currentTarget.value)}
                 onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
                     isSendKey(e) && send(e)}></textarea>
-            <button type="submit" class="small"
+            <button type="submit" class="small" onClick=${once()}
                 aria-disabled=${isMissing(draft.text) ? 'true' : 'false'}>
                 ${button}</button>
             ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
