@@ -44,6 +44,7 @@ void view_tool_call(struct json_out *json, const struct tool_call *c)
     json_kstr(json, "cause", states_text(LIST_EFFECT_CAUSE, (int)c->cause));
     json_kstr(json, "summary", c->summary);
     json_kstr(json, "error", c->error);
+    view_id(json, "repeats", ID_TOOL_CALL, c->repeats);
     json_ki64_or_null(json, "started_at", c->started_ms);
     json_ki64_or_null(json, "ended_at", c->ended_ms);
     json_close_object(json);

@@ -255,6 +255,9 @@ static enum rc decide_call(struct step *s, struct tool_call *t,
     if (t->state != EFFECT_PLANNED && t->state != EFFECT_SENT) {
         return RC_OK;
     }
+    if (t->repeats != 0) {
+        return tool_share(s, t, wait);
+    }
     if (left_behind(s, t)) {
         run_set_phase(s, PHASE_RECOVERING);
         if (!tool_find(t->name)->safe) {

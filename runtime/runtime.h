@@ -318,6 +318,9 @@ enum rc tool_insert(struct step *, const struct request *,
 enum rc tool_settle_inside(struct step *, struct tool_call *, bool failed,
                            const char *result,
                            const char *summary) RC_MUST_CHECK;
+/* A planned call that repeats another gets the other's outcome, or waits for
+ * it: *wait. */
+enum rc tool_share(struct step *, struct tool_call *, bool *wait) RC_MUST_CHECK;
 /* A look-up within the tool budget stays planned; beyond it, it is answered
  * "limit reached" (R26): *refused. */
 enum rc tool_admit(struct step *, struct tool_call *,

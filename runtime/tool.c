@@ -15,6 +15,8 @@
 
 #define RESULT_BYTES (1u << 20)
 #define RUNNING_MAX  64
+/* Longer arguments are not compared with those of other calls. */
+#define SAME_BYTES 65536
 
 static const struct tool TOOLS[] = {
     {.name = "library_search",
@@ -58,6 +60,89 @@ const struct tool *tool_find(const char *name)
     return fault_tool(name);
 }
 
+/* --- calls that repeat another --------------------------------------- */
+
+static bool same_arguments(const cJSON *args, const char *other)
+{
+    cJSON *tree = NULL;
+    bool same = json_parse(other, strlen(other), &tree, NULL) == RC_OK &&
+                json_same(args, tree);
+
+    json_free(tree);
+    return same;
+}
+
+/* The first call of this Run that asks the tool the same, as JSON values; 0:
+ * none. What is not safe to repeat is meant each time it is asked. */
+static enum rc find_first(struct step *s, const struct model_call *c,
+                          int64_t *first)
+{
+    const struct tool *tool = tool_find(c->name);
+    struct tool_asked *asked = NULL;
+    cJSON *args = NULL;
+    size_t n = 0;
+    size_t len = strlen(c->arguments);
+    enum rc rc;
+
+    *first = 0;
+    if (tool == NULL || !tool->safe || tool->run == NULL || len > SAME_BYTES ||
+        json_parse(c->arguments, len, &args, NULL) != RC_OK) {
+        return RC_OK;
+    }
+    rc = store_tool_call_asked(s->rt->store, s->run.id, c->name, s->mem, &asked,
+                               &n);
+    for (size_t i = 0; i < n && rc == RC_OK && *first == 0; i++) {
+        if (same_arguments(args, asked[i].arguments)) {
+            *first = asked[i].id;
+        }
+    }
+    json_free(args);
+    return rc;
+}
+
+static enum rc share_summary(struct step *s, const struct tool_call *first,
+                             const char **out)
+{
+    *out = arena_printf(s->mem, "as before: %s", first->summary);
+    return *out == NULL ? RC_TOO_LARGE : RC_OK;
+}
+
+enum rc tool_share(struct step *s, struct tool_call *t, bool *wait)
+{
+    struct tool_call first;
+    const char *summary = NULL;
+    enum rc rc =
+        store_tool_call_get(s->rt->store, 0, t->repeats, s->mem, &first);
+
+    if (rc == RC_OK) {
+        rc = share_summary(s, &first, &summary);
+    }
+    if (rc != RC_OK) {
+        return rc;
+    }
+    switch (first.state) {
+    case EFFECT_PLANNED:
+    case EFFECT_SENT:
+        *wait = true;
+        return RC_OK;
+    case EFFECT_DONE:
+    case EFFECT_FAILED:
+        return tool_settle_inside(s, t, first.state == EFFECT_FAILED,
+                                  first.result, summary);
+    case EFFECT_SKIPPED:
+    case EFFECT_INTERRUPTED:
+    case EFFECT_UNKNOWN:
+    case EFFECT_STATE__MAX:
+        break;
+    }
+    t->state = EFFECT_SKIPPED;
+    t->cause = first.cause;
+    t->result = first.result;
+    t->summary = summary;
+    return store_tool_call_move(s->rt->store, &s->run, t, EFFECT_PLANNED,
+                                s->now_ms);
+}
+
 /* --- rows of calls ----------------------------------------------------- */
 
 enum rc tool_insert(struct step *s, const struct request *q,
@@ -70,6 +155,11 @@ enum rc tool_insert(struct step *s, const struct request *q,
                             .name = c->name,
                             .arguments = c->arguments,
                             .summary = ""};
+    enum rc rc = find_first(s, c, &t->repeats);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
     return store_tool_call_plan(s->rt->store, &s->run, t, s->now_ms);
 }
 
@@ -95,6 +185,10 @@ enum rc tool_settle_inside(struct step *s, struct tool_call *t, bool failed,
 
 enum rc tool_admit(struct step *s, struct tool_call *t, bool *refused)
 {
+    *refused = false;
+    if (t->repeats != 0) {
+        return RC_OK; /* it is not made, and uses nothing */
+    }
     *refused = s->run.tool_calls.used >= s->run.tool_calls.limit;
     if (*refused) {
         if (s->run.kind == RUN_RESEARCH) {

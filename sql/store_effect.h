@@ -54,6 +54,7 @@ struct tool_call {
     int64_t planned_ms;
     int64_t started_ms;
     int64_t ended_ms;
+    int64_t repeats; /* the call whose outcome it shares; 0: none */
 };
 
 struct source {
@@ -110,6 +111,16 @@ enum rc store_request_sent_runs(struct store *, struct arena *, int64_t **,
                                 size_t *n) RC_MUST_CHECK;
 enum rc store_tool_call_sent_runs(struct store *, struct arena *, int64_t **,
                                   size_t *n) RC_MUST_CHECK;
+
+struct tool_asked {
+    int64_t id;
+    const char *arguments;
+};
+/* The calls of a tool that a Run has made or is about to make, oldest first,
+ * without those that failed, were cut short, or repeat another. */
+enum rc store_tool_call_asked(struct store *, int64_t run_id, const char *name,
+                              struct arena *, struct tool_asked **,
+                              size_t *n) RC_MUST_CHECK;
 
 /* In how many replies of a Run the same call (name and arguments) was asked for
  * and failed; of the call that did so most often. */

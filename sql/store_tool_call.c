@@ -21,6 +21,7 @@ static void read_call(struct dbq *q, struct arena *a, void *item)
     t->planned_ms = db_i64(q, 12);
     t->started_ms = db_i64_or(q, 13, 0);
     t->ended_ms = db_i64_or(q, 14, 0);
+    t->repeats = db_i64_or(q, 15, 0);
 }
 
 enum rc store_tool_call_get(struct store *st, int64_t account_id, int64_t id,
@@ -59,6 +60,25 @@ enum rc store_tool_call_sent_runs(struct store *st, struct arena *a,
     return store_read_ids(db_use(st->db, STMT_TOOL_CALL_ALL_SENT), a, ids, n);
 }
 
+static void read_asked(struct dbq *q, struct arena *a, void *item)
+{
+    struct tool_asked *asked = item;
+
+    asked->id = db_i64(q, 0);
+    asked->arguments = db_text(q, 1, a);
+}
+
+enum rc store_tool_call_asked(struct store *st, int64_t run_id,
+                              const char *name, struct arena *a,
+                              struct tool_asked **out, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_ASKED);
+
+    db_bind_i64(q, ":run", run_id);
+    db_bind_text(q, ":name", name);
+    return store_read_list(q, a, read_asked, sizeof(**out), out, n);
+}
+
 enum rc store_tool_call_same_failed(struct store *st, int64_t run_id,
                                     int64_t *times)
 {
@@ -82,6 +102,7 @@ enum rc store_tool_call_plan(struct store *st, const struct run *run,
     db_bind_text(q, ":arguments", t->arguments);
     db_bind_text(q, ":summary", t->summary != NULL ? t->summary : "");
     db_bind_i64(q, ":now_ms", now_ms);
+    db_bind_i64_or_null(q, ":repeats", t->repeats);
     rc = db_run(q);
     if (rc == RC_OK) {
         t->id = db_last_id(st->db);

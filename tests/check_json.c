@@ -360,6 +360,38 @@ START_TEST(misuse)
 }
 END_TEST
 
+START_TEST(same_values)
+{
+    static const struct {
+        const char *a;
+        const char *b;
+        bool same;
+    } rows[] = {
+        {"{\"a\":1,\"b\":[1,2]}", "{ \"b\" : [1.0, 2], \"a\": 1 }", true},
+        {"{\"a\":\"\\u0041\"}", "{\"a\":\"A\"}", true},
+        {"{\"a\":[1,2]}", "{\"a\":[2,1]}", false},
+        {"{\"a\":1}", "{\"A\":1}", false},
+        {"{\"a\":1}", "{\"a\":\"1\"}", false},
+        {"{\"a\":null}", "{}", false},
+        {"{}", "{\"a\":1}", false},
+        {"{\"a\":true}", "{\"a\":false}", false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cJSON *a = NULL;
+        cJSON *b = NULL;
+
+        ck_assert_int_eq(json_parse(rows[i].a, strlen(rows[i].a), &a, NULL),
+                         RC_OK);
+        ck_assert_int_eq(json_parse(rows[i].b, strlen(rows[i].b), &b, NULL),
+                         RC_OK);
+        ck_assert_msg(json_same(a, b) == rows[i].same, "row %zu", i);
+        json_free(a);
+        json_free(b);
+    }
+}
+END_TEST
+
 START_TEST(every_flaw_has_a_text)
 {
     for (int i = 0; i < JSON_FLAW__MAX; i++) {
@@ -381,6 +413,7 @@ Suite *json_suite(void)
     tcase_add_test(t, writing);
     tcase_add_test(t, strings_come_back);
     tcase_add_test(t, full_buffer_is_reported_at_the_end);
+    tcase_add_test(t, same_values);
     tcase_add_test(t, every_flaw_has_a_text);
     if (suite_may_abort()) {
         tcase_add_loop_test_raise_signal(t, misuse, SIGABRT, 0, 11);

@@ -408,6 +408,11 @@ enum rc json_i64(const cJSON *object, const char *name, int64_t *out)
     return RC_OK;
 }
 
+bool json_same(const cJSON *a, const cJSON *b)
+{
+    return cJSON_Compare(a, b, true) != 0;
+}
+
 enum rc json_print(const cJSON *tree, struct buf *out)
 {
     char *text = cJSON_PrintUnformatted(tree);

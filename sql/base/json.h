@@ -52,6 +52,10 @@ const char *json_str(const cJSON *, const char *name, const char *fallback);
  * holds exactly (|n| <= 2^53). */
 enum rc json_i64(const cJSON *, const char *name, int64_t *out) RC_MUST_CHECK;
 
+/* Two values that mean the same: members in any order, numbers by value.
+ * Costs the square of an object's members. */
+bool json_same(const cJSON *, const cJSON *);
+
 /* Compact text of a tree, appended to out. */
 enum rc json_print(const cJSON *, struct buf *out) RC_MUST_CHECK;
 

@@ -75,27 +75,36 @@ SELECT id FROM segment WHERE sha256 = :sha256;
 INSERT INTO segment (parent_id, run_id, sha256, body)
 VALUES (:parent, :run, :sha256, :body);
 
--- stmt: TOOL_CALL_GET read params=2 cols=15
+-- stmt: TOOL_CALL_GET read params=2 cols=16
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
-       t.started_ms, t.ended_ms
+       t.started_ms, t.ended_ms, t.repeats
   FROM tool_call AS t
   JOIN run ON run.id = t.run_id
  WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: TOOL_CALL_OF_RUN read params=1 cols=15
+-- stmt: TOOL_CALL_OF_RUN read params=1 cols=16
 SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       result, summary, error, planned_ms, started_ms, ended_ms
+       result, summary, error, planned_ms, started_ms, ended_ms, repeats
   FROM tool_call
  WHERE run_id = :run
  ORDER BY id;
 
--- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=15
+-- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=16
 SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       result, summary, error, planned_ms, started_ms, ended_ms
+       result, summary, error, planned_ms, started_ms, ended_ms, repeats
   FROM tool_call
  WHERE request_id = :request
  ORDER BY n;
+
+-- stmt: TOOL_CALL_ASKED read params=2 cols=2
+-- What a Run has asked a tool, and may still ask: calls that failed or were cut
+-- short are asked again.
+SELECT id, arguments
+  FROM tool_call
+ WHERE run_id = :run AND name = :name AND repeats IS NULL
+   AND (state = 'planned' OR state = 'sent' OR state = 'done')
+ ORDER BY id;
 
 -- stmt: TOOL_CALL_SAME_FAILED read scan params=1 cols=1
 -- In how many replies the same call was asked for and failed, at most. It sorts
@@ -106,11 +115,11 @@ SELECT COALESCE(max(times), 0)
          WHERE run_id = :run AND state = 'failed'
          GROUP BY name, arguments);
 
--- stmt: TOOL_CALL_INSERT write params=8 cols=0
+-- stmt: TOOL_CALL_INSERT write params=9 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
-                       summary, planned_ms)
+                       summary, planned_ms, repeats)
 VALUES (:run, :request, :n, :call_id, :name, :arguments, 'planned', :summary,
-        :now_ms);
+        :now_ms, :repeats);
 
 -- stmt: TOOL_CALL_MOVE write params=8 cols=0
 UPDATE tool_call

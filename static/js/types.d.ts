@@ -101,6 +101,8 @@ export interface ToolCall {
     cause: string | null;
     summary: string;
     error: string | null;
+    /** The call whose outcome it shares. */
+    repeats: string | null;
     started_at: number | null;
     ended_at: number | null;
 }
