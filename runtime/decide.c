@@ -94,7 +94,7 @@ static enum rc lose_closeout(struct step *s, struct request *last)
         return rc;
     }
     run_hit_limit(s, REASON_DEADLINE);
-    return research_assemble(s);
+    return deliver_assemble(s);
 }
 
 static enum rc decide_planned(struct step *s, struct request *last, bool *wait)
@@ -135,7 +135,7 @@ static enum rc recover(struct step *s, struct request *last)
     enum rc rc = settle_cut_short(s, last, EFFECT_UNKNOWN, CAUSE_NONE);
 
     run_set_phase(s, PHASE_RECOVERING);
-    return rc == RC_OK && closeout ? research_assemble(s) : rc;
+    return rc == RC_OK && closeout ? deliver_assemble(s) : rc;
 }
 
 static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
@@ -155,7 +155,7 @@ static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
         }
         run_hit_limit(s, REASON_DEADLINE);
         if (run_is_research(s)) {
-            return closeout ? research_assemble(s) : RC_OK;
+            return closeout ? deliver_assemble(s) : RC_OK;
         }
         return run_end(s, RUN_INCOMPLETE, REASON_DEADLINE,
                        "No answer in the time allowed.");

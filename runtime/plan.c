@@ -100,7 +100,7 @@ static enum rc end_at_length(struct step *s, enum request_purpose purpose,
     if (purpose != PURPOSE_CLOSEOUT) {
         rc = context_plan(s, PURPOSE_CLOSEOUT, last, 1, 0, &next);
     }
-    return rc == RC_TOO_LARGE ? research_assemble(s) : rc;
+    return rc == RC_TOO_LARGE ? deliver_assemble(s) : rc;
 }
 
 /* The next request, or the end where the budget has none left. */
@@ -213,7 +213,7 @@ enum rc plan_retry_or_end(struct step *s, struct request *last,
     enum rc rc;
 
     if (last->purpose == PURPOSE_CLOSEOUT) {
-        return research_assemble(s);
+        return deliver_assemble(s);
     }
     if (o->error.kind == MODEL_ERROR_QUOTA) {
         run_hit_limit(s, REASON_PROVIDER_QUOTA);
@@ -228,7 +228,7 @@ enum rc plan_retry_or_end(struct step *s, struct request *last,
     }
     if (o->error.kind == MODEL_ERROR_CONTEXT && run_is_research(s)) {
         run_hit_limit(s, REASON_LENGTH);
-        return research_assemble(s);
+        return deliver_assemble(s);
     }
     if (is_hopeless(o) || (!run_is_research(s) && o->text_shown)) {
         return fail(s, o->detail);

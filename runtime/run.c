@@ -151,6 +151,20 @@ enum rc run_find_pending(struct step *s, struct handoff *out, bool *found)
     return rc;
 }
 
+enum rc run_has_received(struct step *s, bool *out)
+{
+    struct handoff *list = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_handoff_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    *out = false;
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        *out = *out || list[i].state == HANDOFF_RECEIVED;
+    }
+    return rc;
+}
+
 enum effect_cause run_cause_of(const struct handoff *h)
 {
     return h->kind == HANDOFF_REPLY ? CAUSE_REPLY : CAUSE_ADJUSTMENT;

@@ -10,7 +10,8 @@
  *               says what they call for, plan.c what the next request is for,
  *               settle.c ends what was cut short
  *   entry.c     what the reply to a short Run's request means
- *   research.c  what the reply to a research request means; reports
+ *   research.c  what the reply to a research request means
+ *   deliver.c   reports: coverage, citations, the end of a research
  *   operation.c start, adjust, stop, inspect, reply, continue, ask
  *   context.c   a request's input, from rows: snapshot.c what a Run begins
  *               with, trim.c what is left out when it has grown too long,
@@ -211,6 +212,8 @@ enum rc run_step_give_up(struct step *) RC_MUST_CHECK;
 /* The first limit stays the cause (R26). */
 void run_hit_limit(struct step *, enum run_reason);
 void run_set_progress(struct step *, const char *text);
+/* Is there a handoff that the model has not seen yet? */
+enum rc run_has_received(struct step *, bool *out) RC_MUST_CHECK;
 enum rc run_end(struct step *, enum run_state, enum run_reason,
                 const char *progress) RC_MUST_CHECK;
 
@@ -228,8 +231,16 @@ enum rc research_go_on(struct step *, const struct request *last, bool pending,
                        bool *ended) RC_MUST_CHECK;
 /* Said to a research that answered in plain text. */
 extern const char research_please_deliver[];
+
+/* --- deliver.c: reports ------------------------------------------------- */
+
+/* A deliver_report call: it ends the Run, or is held back and told why. */
+enum rc deliver_take(struct step *, struct tool_call *,
+                     bool closeout) RC_MUST_CHECK;
+/* Plain text as the report: nothing was stated about coverage. */
+enum rc deliver_text(struct step *, const char *text) RC_MUST_CHECK;
 /* The closeout was lost: a report from notes and sources (R26). */
-enum rc research_assemble(struct step *) RC_MUST_CHECK;
+enum rc deliver_assemble(struct step *) RC_MUST_CHECK;
 
 struct operation_result {
     bool done;          /* it succeeded */

@@ -13,6 +13,7 @@ static suite_fn *const SUITES[] = {
     access_suite,
     arena_suite,
     buf_suite,
+    citations_suite,
     conf_suite,
     context_suite,
     db_suite,

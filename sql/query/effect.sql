@@ -115,6 +115,11 @@ SELECT COALESCE(max(times), 0)
          WHERE run_id = :run AND state = 'failed'
          GROUP BY name, arguments);
 
+-- stmt: TOOL_CALL_FAILED_SO read params=3 cols=1
+SELECT EXISTS (SELECT 1 FROM tool_call
+                WHERE run_id = :run AND name = :name AND state = 'failed'
+                  AND error = :error);
+
 -- stmt: TOOL_CALL_INSERT write params=9 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
                        summary, planned_ms, repeats)

@@ -12,6 +12,7 @@ bool suite_may_abort(void);
 Suite *access_suite(void);
 Suite *arena_suite(void);
 Suite *buf_suite(void);
+Suite *citations_suite(void);
 Suite *conf_suite(void);
 Suite *context_suite(void);
 Suite *db_suite(void);
