@@ -7,6 +7,7 @@
  */
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
+import { t } from './i18n.js';
 import { persist } from './send.js';
 import { createSending } from './sending.js';
 import * as ui from './ui.js';
@@ -17,8 +18,14 @@ const SHOW_PAGES = 200;
 
 /** @param {Store} store @param {Sync} sync */
 export function createActions(store, sync) {
+    /** Counts what the person went to: what comes late for something else
+     *  does not lead away from there. */
+    let visit = 0;
+
     /** @param {string} id  '' for a new one */
     async function open(id) {
+        visit += 1;
+        ui.refuse('panel', '');
         ui.current.value = id;
         sync.current = id;
         ui.listOpen.value = false;
@@ -31,14 +38,28 @@ export function createActions(store, sync) {
         }
     }
 
-    /** @param {string} id @param {string} [before] */
+    /** Whether it could be read. @param {string} id @param {string} [before] */
     async function read(id, before) {
+        ui.refuse(`older:${id}`, '');
         try {
-            await sync.readConversation(id, before);
+            await persist(() => sync.readConversation(id, before));
+            return true;
         } catch (error) {
-            if (ui.current.peek() === id) {
+            if (before) {
+                ui.refuse(`older:${id}`, why(error));
+            } else if (ui.current.peek() === id) {
                 ui.openError.value = why(error);
             }
+            return false;
+        }
+    }
+
+    /** The server is back: what could not be read may be there now. */
+    async function again() {
+        const id = ui.current.peek();
+        if (id && ui.openError.peek()) {
+            ui.openError.value = '';
+            await read(id);
         }
     }
 
@@ -52,25 +73,38 @@ export function createActions(store, sync) {
                 || ui.current.peek() !== conversation) {
                 break;
             }
-            await read(conversation, thread.order[0]);
-            if (ui.openError.peek()) {
+            if (!await read(conversation, thread.order[0])) {
                 break;
             }
         }
-        ui.showMessage.value = message;
+        const { order, extra } = store.thread(conversation);
+        if (ui.current.peek() === conversation
+            && [...order, ...extra].includes(message)) {
+            ui.showMessage.value = message;
+        }
     }
 
     /** Open the panel at a Run, and its conversation. @param {string} id */
     async function openRun(id) {
+        visit += 1;
+        const mine = visit;
         ui.panelOpen.value = true;
+        ui.refuse('panel', '');
         if (!store.runs.peek(id)) {
             await sync.readRun(id);
         }
         const run = store.runs.peek(id)?.value;
-        if (run && run.conversation_id !== ui.current.peek()) {
-            await open(run.conversation_id);
+        if (mine !== visit) {
+            return;
+        }
+        const opened = run && run.conversation_id !== ui.current.peek()
+            ? open(run.conversation_id) : null;
+        if (!run) {
+            ui.refuse('panel', t(sync.link.peek().state === 'live'
+                ? 'error.404' : 'error.no_connection'));
         }
         ui.panelRun.value = id;
+        await opened;
     }
 
     /**
@@ -101,8 +135,11 @@ export function createActions(store, sync) {
     /** Go on from a research that has ended; the new one is shown.
      *  @param {string} id @param {string} body @param {string} key */
     const proceed = (id, body, key) => control(`continue:${id}`, async () => {
+        const mine = visit;
         const reply = await api.proceed(id, body, key);
-        ui.panelRun.value = reply.run?.id ?? '';
+        if (mine === visit) {
+            ui.panelRun.value = reply.run?.id ?? '';
+        }
         return reply;
     });
 
@@ -153,7 +190,7 @@ export function createActions(store, sync) {
     }
 
     return { ...createSending(store, sync, open), open, openRun, show,
-        older: read, adjust, reply, proceed, stop, rename, see, remove };
+        again, older: read, adjust, reply, proceed, stop, rename, see, remove };
 }
 
 /** @typedef {ReturnType<typeof createActions>} Actions */

@@ -126,6 +126,11 @@ async function start() {
         }
     });
     effect(() => {
+        if (sync.link.value.state === 'live') {
+            actions.again();
+        }
+    });
+    effect(() => {
         const open = store.conversation(ui.current.value);
         if (open && ui.visible.value) {
             actions.see(open);

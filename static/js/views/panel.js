@@ -14,6 +14,7 @@ import { ResearchCard } from './research.js';
 
 export function Panel() {
     const { store } = useApp();
+    const { panel: refusal } = ui.refusals.value;
     const here = (store.researchIn.get(ui.current.value) ?? [])
         .map((id) => store.run(id))
         .filter((run) => run !== undefined)
@@ -51,7 +52,9 @@ export function Panel() {
                     <${Icon} name="close" /></button>
             </header>
             <div class="panel-body">
-                ${here.length === 0 && elsewhere.length === 0 && html`
+                ${refusal && html`<p class="refusal" role="alert">
+                    ${refusal}</p>`}
+                ${!refusal && here.length === 0 && elsewhere.length === 0 && html`
                     <div class="panel-empty"><p>${t('panel.empty')}</p>
                     <p class="quiet">${t('panel.empty.how')}</p></div>`}
                 ${here.map((run) => html`<${ResearchCard} key=${run.id}

@@ -42,8 +42,7 @@ export function ResearchCard({ run, first, elsewhere }) {
         }
     }, [wanted]);
     function show() {
-        actions.open(run.conversation_id);
-        ui.showMessage.value = run.message_id ?? '';
+        actions.show(run.conversation_id, run.message_id ?? '');
     }
     return html`
         <article class=${`card ${run.state}${wanted ? ' wanted' : ''}`}

@@ -31,7 +31,8 @@ export function Thread() {
                 ? t('error.404') : '');
     if (problem) {
         return html`<div class="thread-frame"><p class="thread-error"
-            role="alert">${problem}</p></div>`;
+            role="alert">${problem}</p>${pending.map((row) => html`
+                <${Unsent} key=${row.key} row=${row} />`)}</div>`;
     }
     return html`
         <div class="thread-frame">
@@ -126,9 +127,11 @@ function useEnd(sending) {
 /** @param {{ id: string, first: string }} props */
 function Older({ id, first }) {
     const { actions } = useApp();
+    const refusal = ui.refusals.value[`older:${id}`];
     return html`<button type="button" class="small older"
         onClick=${() => actions.older(id, first)}>
-        ${t('thread.older')}</button>`;
+        ${t('thread.older')}</button>
+        ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}`;
 }
 
 const Welcome = () => html`<div class="welcome">
