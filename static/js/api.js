@@ -188,7 +188,8 @@ export const reportUrl = (run, format) =>
 
 /** The interface's texts. @param {string} lang */
 export async function texts(lang) {
-    const response = await fetch(new URL(`text/${lang}.json`, FILES));
+    const response = await fetch(new URL(`text/${lang}.json`, FILES),
+        { signal: AbortSignal.timeout(READ_MS) });
     if (!response.ok) {
         throw await toError(response);
     }

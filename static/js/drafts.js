@@ -5,7 +5,7 @@
  * @import { Draft, Mode } from './types.js'
  */
 import { newKey } from './api.js';
-import { recall, remember } from './keep.js';
+import { SPACE, recall, remember } from './keep.js';
 import { Shelf } from './shelf.js';
 
 /** @type {Shelf<Draft>} */
@@ -39,6 +39,29 @@ export const write = (place, text) =>
 /** @param {string} place @param {Mode} mode */
 export const choose = (place, mode) =>
     setDraft(place, { ...peekDraft(place), mode });
+
+/** Another tab wrote, or sent: follow it, unless something else is being written
+ *  here. @param {Pick<StorageEvent, 'key' | 'oldValue'>} event */
+export function hearDraft({ key, oldValue }) {
+    const space = `${SPACE}draft:`;
+    if (!key?.startsWith(space)) {
+        return;
+    }
+    const place = key.slice(space.length);
+    const mine = live.peek(place);
+    if (!mine || mine.text === textIn(oldValue)) {
+        live.set(place, kept(place));
+    }
+}
+
+/** @param {string | null} draft  as it is kept */
+function textIn(draft) {
+    try {
+        return JSON.parse(draft ?? '{}')?.text ?? '';
+    } catch {
+        return '';
+    }
+}
 
 /** @param {string} from @param {string} to */
 export function moveDraft(from, to) {

@@ -3,11 +3,13 @@ import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
+import { hearDraft } from './drafts.js';
 import { first, readHash } from './early.js';
 import { keepFocus } from './focus.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
 import { recall } from './keep.js';
+import { backoff } from './pace.js';
 import { isActive } from './rules.js';
 import { Store } from './store.js';
 import { Sync } from './sync.js';
@@ -19,6 +21,11 @@ import { receiptWords, stateWords, titleOf } from './words.js';
 
 /** An empty frame is shown only if there is nothing to put into it for long. */
 const FRAME_ALONE_MS = 150;
+
+/** How often the page looks whether the machine slept, and a beat so late that
+ *  it did: longer than one of a page that nobody sees may be late. */
+const BEAT_MS = 15_000;
+const SLEPT_MS = 120_000;
 
 /** @param {number} ms */
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -84,6 +91,16 @@ function listen() {
         see();
         sync.look(ui.visible.peek());
     });
+    // A connection does not outlive a machine's sleep, and says nothing of it.
+    let beat = Date.now();
+    setInterval(() => {
+        const late = Date.now() - beat > SLEPT_MS;
+        beat = Date.now();
+        if (late) {
+            sync.wake();
+        }
+    }, BEAT_MS);
+    addEventListener('storage', hearDraft);
     addEventListener('offline', () => sync.lost());
     addEventListener('online', () => sync.wake());
     // A page that is put to sleep must not keep others from going on.
@@ -93,10 +110,23 @@ function listen() {
     addEventListener('pageshow', ({ persisted }) => persisted && sync.wake());
 }
 
+/** There is nothing to show without them: until they are there. */
+async function loadWords() {
+    for (let failures = 0, got = false; !got;) {
+        try {
+            await loadLanguage(first.lang, failures ? undefined : first.texts);
+            got = true;
+        } catch {
+            failures += 1;
+            await pause(backoff(failures, Math.random()));
+        }
+    }
+}
+
 async function start() {
     const { conv, run } = first;
     const drawing = conv || run ? loadMarkdown() : null;
-    await loadLanguage(first.lang, first.texts);
+    await loadWords();
     await Promise.race([pause(FRAME_ALONE_MS),
         Promise.allSettled([first.overview, first.open, drawing])]);
     ui.current.value = conv;

@@ -30,6 +30,10 @@ export async function isWatched() {
     if (document.visibilityState === 'visible') {
         return true;
     }
-    const { held } = await locks?.query() ?? {};
-    return held?.some(({ name }) => name === NAME) ?? false;
+    try {
+        const { held } = await locks?.query() ?? {};
+        return held?.some(({ name }) => name === NAME) ?? false;
+    } catch {
+        return false; // It is not allowed to know.
+    }
 }

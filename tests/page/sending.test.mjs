@@ -10,7 +10,7 @@ globalThis.localStorage = /** @type {any} */ ({
     removeItem: (key) => kept.delete(key) });
 
 const { createSending } = await import('../../static/js/sending.js');
-const { clearDraft, keyed, peekDraft, write } = await import(
+const { clearDraft, hearDraft, keyed, peekDraft, write } = await import(
     '../../static/js/drafts.js');
 const { Store } = await import('../../static/js/store.js');
 const { conversation, message } = await import('./things.mjs');
@@ -143,6 +143,35 @@ test('a refused message that goes back to the composer is there once', async () 
     assert.deepEqual(again.rows('conv_9'), []);
     assert.equal(keyed('conv_9').key, asked[0].key);
 });
+
+test('a draft follows what another tab writes and sends, not over what is written here',
+    () => {
+        const key = `aside:${new URL('../../static/',
+            import.meta.url).pathname}:draft:conv_9`;
+        /** @param {object | null} draft */
+        const elsewhere = (draft) => {
+            const oldValue = kept.get(key) ?? null;
+            if (draft) {
+                kept.set(key, JSON.stringify(draft));
+            } else {
+                kept.delete(key);
+            }
+            hearDraft({ key, oldValue });
+        };
+        elsewhere({ text: 'theirs' });
+        assert.equal(peekDraft('conv_9').text, 'theirs');
+        elsewhere({ text: 'theirs, longer', mode: 'deep' });
+        assert.equal(peekDraft('conv_9').mode, 'deep');
+        elsewhere(null);
+        assert.equal(peekDraft('conv_9').text, '', 'it was sent');
+        write('conv_9', 'mine');
+        hearDraft({ key, oldValue: '{"text":"of before"}' });
+        kept.delete(key);
+        hearDraft({ key, oldValue: '{"text":"of before"}' });
+        assert.equal(peekDraft('conv_9').text, 'mine');
+        hearDraft({ key: null, oldValue: null });
+        assert.equal(peekDraft('conv_9').text, 'mine', 'storage was cleared');
+    });
 
 test('what the browser kept and cannot be read does not stop a message', async () => {
     for (const odd of ['{}', '"x"', '[null]', '7', 'null', '[{"key":1}]', '{']) {

@@ -1,0 +1,132 @@
+// adverse.test.mjs - servers, networks, links and texts at their worst: the
+// page says what is wrong, stays in shape, and goes on by itself.
+
+import assert from 'node:assert/strict';
+
+import { browserTest, stage } from './browser.mjs';
+import { PHONE } from './page.mjs';
+
+const TIMEOUT_MS = 60000;
+
+/** What stands between page and server answers in its own way. */
+const broken = { status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' };
+const cut = { status: 200, contentType: 'application/json', body: '{"as_of": 12, "feed"' };
+
+browserTest('a first load from a bad network comes to its end by itself',
+  TIMEOUT_MS, async (t, browser) => {
+    const { aside, person, page } = await stage(t, browser);
+    await page.say('Said before');
+    await page.untilAnswered('Said before');
+    const bad = await browser.open(person, aside, page.hash, async ({ tab }) => {
+      await tab.route(/\/text\/en[.\w]*\.json/, (route) => route.fulfill(broken), { times: 2 });
+      await tab.route(/\/api\/v1\/overview/, (route) => route.fulfill(cut), { times: 1 });
+      await tab.route(/\/api\/v1\/conversations\//, (route) => route.fulfill(broken), { times: 1 });
+      await tab.route(/\/api\/v1\/changes/, (route) => route.fulfill(cut), { times: 1 });
+      browser.pages.at(-1).mayFail = true;
+    });
+    await bad.untilSays('Said before', 'A scripted answer.');
+    await bad.say('Said after');
+    await page.untilSays('Said after', 'A scripted answer.');
+  });
+
+browserTest('a link to a research that is gone says so, and is no dead end',
+  TIMEOUT_MS, async (t, browser) => {
+    const { aside, person } = await stage(t, browser);
+    const page = await browser.open(person, aside, '#run=run_none');
+    await page.tab.locator('#panel').getByText('This does not exist, or no longer.').waitFor();
+    await page.say('On we go');
+    await page.untilSays('On we go', 'A scripted answer.');
+    await page.tab.locator('#panel').getByText('No research in this conversation').waitFor();
+  });
+
+browserTest('a conversation that cannot be read is read when the network is back',
+  TIMEOUT_MS, async (t, browser) => {
+    const { person, page } = await stage(t, browser);
+    await page.say('Of the first');
+    await page.untilAnswered('Of the first');
+    await page.newConversation();
+    await page.tab.reload();
+    await page.row('Of the first').waitFor();
+    page.mayFail = true;
+    await person.setOffline(true);
+    await page.row('Of the first').click();
+    await page.tab.locator('.thread-error').waitFor();
+    await person.setOffline(false);
+    await page.untilSays('Of the first', 'A scripted answer.');
+    await page.tab.locator('.thread-error').waitFor({ state: 'detached' });
+  });
+
+browserTest('a machine that slept asks anew, on another connection',
+  TIMEOUT_MS, async (t, browser) => {
+    const { aside, person } = await stage(t, browser);
+    await person.addInitScript(() => {
+      globalThis.beats = [];
+      const real = globalThis.setInterval;
+      globalThis.setInterval = (run, ms) => {
+        globalThis.beats.push(run);
+        return real(run, ms);
+      };
+    });
+    await browser.pages.pop().tab.close();
+    const page = await browser.open(person, aside);
+    await browser.untilHeld(1, [page]);
+    const [before] = page.polls;
+    await page.tab.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() + 3600_000;
+      globalThis.beats.forEach((run) => run());
+    });
+    await page.until(page.composer, () => !page.polls.has(before));
+    await browser.untilHeld(1, [page]);
+  });
+
+browserTest('a draft is the same in two tabs, and gone from both when it is sent',
+  TIMEOUT_MS, async (t, browser) => {
+    const { aside, person, page } = await stage(t, browser);
+    const other = await browser.open(person, aside);
+    await other.composer.waitFor();
+    await page.composer.fill('Half a thought');
+    const untilHolds = (text) => other.tab.waitForFunction((wanted) =>
+      document.querySelector('.composer textarea').value === wanted, text);
+    await untilHolds('Half a thought');
+    await other.tab.reload();
+    await other.composer.waitFor();
+    await untilHolds('Half a thought');
+    await page.composer.press('Enter');
+    await page.untilAnswered('Half a thought');
+    await untilHolds('');
+  });
+
+const WORD = 'Donaudampfschifffahrtsgesellschaft'.repeat(60);
+const HOSTILE = [
+  '<script>globalThis.hurt = 1</script><img src=x onerror="globalThis.hurt = 1">',
+  `[link](javascript:globalThis.hurt=1) \u202Eesrever\u202C \u2067isolated`,
+  WORD, `# ${WORD}`, `> ${WORD}`, `- ${WORD}`, `\`${WORD}\``,
+  `| a | ${WORD} |\n|---|---|\n| ${WORD} | b |`, `[${WORD}](https://example.test/${WORD})`,
+  `\`\`\`\n${'let x = "</code><script>globalThis.hurt = 1</script>";\n'.repeat(2000)}\`\`\``,
+  `${'> '.repeat(5000)}deep`,
+].join('\n\n');
+
+browserTest('texts made to act or to break the page do neither, wherever they stand',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await stage(t, browser);
+    const bad = `<img src=x onerror="globalThis.hurt=1"> \u202E${WORD}`;
+    // The parts that can be drawn, then one that breaks what draws.
+    for (const [i, text] of [HOSTILE.slice(0, HOSTILE.lastIndexOf('\n\n')), HOSTILE].entries()) {
+      model.next('entry', (req, reply) => reply.answer(text));
+      await page.say(`${i} ${bad}`);
+      await page.prose(`${i} `).getByText('globalThis.hurt').first().waitFor();
+    }
+    model.next('research', (req, reply) => reply.call(['ask_user', { question: bad }]));
+    await page.choose('Background');
+    await page.say(`2 ${bad}`);
+    await page.answer('2 ').locator('.awaiting-question').waitFor();
+    await page.openPanel();
+    await page.tab.locator('#panel .awaiting-question').waitFor();
+    await page.assertInside('wide');
+    await page.picture('30-hostile');
+    await page.tab.setViewportSize(PHONE);
+    await page.assertInside('on a phone');
+    assert.equal(await page.tab.evaluate(() => globalThis.hurt), undefined);
+    assert.equal(await page.tab.locator('.answer script, .answer img, .question img, a[href^="javascript"]').count(), 0);
+  });
