@@ -209,7 +209,7 @@ else
 endif
 # Most of a scenario is waiting for what must not come too soon.
 scenarios:
-	$(NODE_TEST)=3 $(wildcard tests/page/*.test.mjs tests/scenarios/*.test.mjs)
+	$(NODE_TEST)=4 $(wildcard tests/page/*.test.mjs tests/scenarios/*.test.mjs)
 browser:
 	$(NODE_TEST)=2 $(wildcard tests/browser/*.test.mjs)
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file

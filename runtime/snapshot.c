@@ -119,13 +119,12 @@ static enum rc add_history(struct step *s, int64_t room, struct buf *out)
 static void put_line(const char *text, struct buf *out)
 {
     size_t keep = utf8_clip(text, strlen(text), LINE_BYTES);
+    char line[LINE_BYTES + 1];
 
-    char *line = buf_extend(out, keep);
-
-    if (line != NULL) {
-        memcpy(line, text, keep);
-        utf8_one_line(line);
-    }
+    memcpy(line, text, keep);
+    line[keep] = '\0';
+    utf8_one_line(line);
+    buf_puts(out, line);
     buf_puts(out, text[keep] != '\0' ? "\xe2\x80\xa6" : "");
 }
 

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 
+import { shelf } from '../support/started.mjs';
 import { browserTest, stage } from './browser.mjs';
 
 const TIMEOUT_MS = 150000;
@@ -50,7 +51,7 @@ const untilFocus = (page, selector) => page.tab.waitForFunction((s) =>
 
 browserTest('a whole session with the keyboard alone; the focus is seen and never lost',
   TIMEOUT_MS, async (t, browser) => {
-    const { model, page } = await stage(t, browser);
+    const { model, page } = await stage(t, browser, { library: await shelf(t) });
     const { tab } = page;
     const keys = tab.keyboard;
     await page.composer.waitFor();

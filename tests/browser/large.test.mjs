@@ -14,7 +14,7 @@ const RESEARCH_EACH = 20; // every so many-th: 50 of them
 const PAGE = 50; // messages that one read brings
 const CHARS = 100;
 const LARGE = '#conv=conv_1000';
-const OPENINGS = Number(process.env.REPEATS ?? 5);
+const OPENINGS = Number(process.env.REPEATS ?? 3);
 
 /** What a person does not notice; a slow machine is compared with itself. */
 const OPENING_MS = 500;
