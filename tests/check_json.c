@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "sql/base/clock.h"
 #include "sql/base/json.h"
 #include "tests/support/suites.h"
 
@@ -148,7 +148,7 @@ START_TEST(many_members)
     enum json_flaw flaw;
     struct buf b;
     cJSON *tree;
-    int64_t from_ms = clock_boot_ms();
+    clock_t from = clock(); /* processor time: the machine may be busy */
 
     buf_init(&b, BODY_BYTES);
     buf_putc(&b, '{');
@@ -163,7 +163,7 @@ START_TEST(many_members)
     memcpy(strstr(b.data, "last"), "m199", 4);
     ck_assert_int_eq(json_parse(b.data, b.len, &tree, &flaw), RC_INVALID);
     ck_assert_int_eq(flaw, JSON_FLAW_DUPLICATE);
-    ck_assert_int_lt(clock_boot_ms() - from_ms, 1000);
+    ck_assert_int_lt((clock() - from) * 1000 / CLOCKS_PER_SEC, 1000);
     buf_free(&b);
 }
 END_TEST
