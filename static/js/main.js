@@ -9,7 +9,7 @@ import { keepFocus } from './focus.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
 import { recall } from './keep.js';
-import { backoff } from './pace.js';
+import { backoff, pause } from './pace.js';
 import { isActive } from './rules.js';
 import { Store } from './store.js';
 import { Sync } from './sync.js';
@@ -26,9 +26,6 @@ const FRAME_ALONE_MS = 150;
  *  it did: longer than one of a page that nobody sees may be late. */
 const BEAT_MS = 15_000;
 const SLEPT_MS = 120_000;
-
-/** @param {number} ms */
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 const store = new Store();
 const sync = new Sync(store, say);

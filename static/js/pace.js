@@ -31,3 +31,6 @@ export function backoff(failures, random) {
     const full = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** (failures - 1));
     return full / 2 + (full / 2) * random;
 }
+
+/** @param {number} ms @returns {Promise<void>} */
+export const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });

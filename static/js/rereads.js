@@ -7,6 +7,7 @@
  */
 import * as api from './api.js';
 import { applyRunRead } from './apply.js';
+import { pause } from './pace.js';
 import { isBehind } from './rules.js';
 
 /** Waits before the reads of a Run whose answer is not readable yet. */
@@ -26,9 +27,9 @@ export function createRereads(store, isOther) {
 
     /** @param {string} id */
     async function readUntilWhole(id) {
-        for (const pause of READ_MS) {
-            if (pause > 0) {
-                await new Promise((done) => setTimeout(done, pause));
+        for (const ms of READ_MS) {
+            if (ms > 0) {
+                await pause(ms);
             }
             try {
                 const reply = await api.run(id);

@@ -8,6 +8,7 @@
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
 import { intoOutbox, outOfOutbox } from './keep.js';
+import { pause } from './pace.js';
 import { why } from './words.js';
 
 /** Waits before the attempts after the first. */
@@ -15,9 +16,6 @@ const AGAIN_MS = [400, 1500];
 
 /** A longer wish of the server to wait is the person's to decide. */
 const WAIT_MAX_MS = 3000;
-
-/** @param {number} ms */
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /**
  * Call until it is accepted, refused, or the attempts are used up. Only

@@ -59,6 +59,10 @@ test('the page is served with its types; it is revalidated, and its files are ke
   await writeFile(path.join(aside.staticDir, 'v-0123456789ab', 'main.js'), 'export {};\n');
   const kept = await request(aside.port, 'GET', '/v-0123456789ab/main.js');
   assert.equal(kept.headers['cache-control'], 'max-age=31536000, immutable');
+  await mkdir(path.join(aside.staticDir, 'v-team'));
+  await writeFile(path.join(aside.staticDir, 'v-team', 'main.js'), 'export {};\n');
+  const named = await request(aside.port, 'GET', '/v-team/main.js');
+  assert.equal(named.headers['cache-control'], 'no-cache', 'only what is named by its content');
   const gone = await request(aside.port, 'GET', '/v-ba9876543210/main.js');
   assert.deepEqual([gone.status, gone.headers['cache-control']], [404, undefined]);
   const script = await request(aside.port, 'GET', '/main.js');
