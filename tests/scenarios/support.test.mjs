@@ -2,10 +2,12 @@
 // harness that sees nothing would let everything pass.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import http from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 
+import { Gate } from '../support/gate.mjs';
 import { startAside } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { Program } from '../support/process.mjs';
@@ -93,6 +95,23 @@ test('a fault of a script fails the test', BOUND, async () => {
   model.next((req, reply) => reply.text('no end'));
   await assert.rejects(ask(model, say('a')));
   await assert.rejects(model.stop(), /returned without ending/);
+});
+
+test('who leaves in mid-request harms neither the model nor the gate', BOUND, async (t) => {
+  const model = await ScriptedModel.start({ t });
+  const gate = await Gate.open(t, model.url);
+  for (const { url, server } of [model, gate]) {
+    const req = http.request(`${url}/chat/completions`, {
+      method: 'POST', agent: false, headers: { 'content-length': 1000 },
+    });
+    req.write('{');
+    await once(server, 'request');
+    req.destroy();
+    await assert.rejects(once(req, 'close'), { code: 'ECONNRESET' });
+    assert.equal((await ask({ url }, say('hi'))).status, 200);
+  }
+  await model.wait(() => model.cutOff === 1, 'a request that is cut off');
+  assert.equal(model.requests.length, 2);
 });
 
 test('a part that dies or a sanitizer that complains is noticed', BOUND, async () => {

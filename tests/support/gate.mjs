@@ -4,6 +4,7 @@
 
 import http from 'node:http';
 
+import { bodyOf } from './http.mjs';
 import { purposeOf } from './scripted-model.mjs';
 
 export class Gate {
@@ -36,11 +37,10 @@ export class Gate {
   }
 
   async take(req, res) {
-    const chunks = [];
-    for await (const chunk of req) {
-      chunks.push(chunk);
+    const body = await bodyOf(req);
+    if (body === null) {
+      return;
     }
-    const body = Buffer.concat(chunks);
     const text = body.toString('utf8');
     if (req.method === 'POST' && purposeOf(JSON.parse(text)) === 'research') {
       await this.passed(text, res);

@@ -43,6 +43,24 @@ export function request(port, method, path, { headers = {}, body, ms = 70000, si
   });
 }
 
+/**
+ * All that is sent to a server of a test.
+ * @param {import('node:http').IncomingMessage} req
+ * @returns {Promise<Buffer|null>} null if the sender left before its end, as
+ *     whoever is stopped or killed may
+ */
+export async function bodyOf(req) {
+  const chunks = [];
+  try {
+    for await (const chunk of req) {
+      chunks.push(chunk);
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks);
+}
+
 function parse(text) {
   try {
     return JSON.parse(text);

@@ -15,6 +15,8 @@
 
 import http from 'node:http';
 
+import { bodyOf } from './http.mjs';
+
 const WAIT_MS = 20000;
 const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
@@ -224,6 +226,8 @@ export class ScriptedModel {
     /** Whether it is there at all is asked without POST: {method, path, at}. */
     this.probes = [];
     this.probeReply = { status: 200, body: { object: 'list', data: [] } };
+    /** Requests whose sender left before they were whole. */
+    this.cutOff = 0;
     this.holds = [];
     this.once = [];
     this.always = [];
@@ -260,12 +264,13 @@ export class ScriptedModel {
       res.end('{"object":"list","data":[]}');
       return;
     }
-    const chunks = [];
     const at = Date.now();
-    for await (const chunk of req) {
-      chunks.push(chunk);
+    const raw = await bodyOf(req);
+    if (raw === null) {
+      this.cutOff += 1;
+      this.changed();
+      return;
     }
-    const raw = Buffer.concat(chunks);
     if (req.method !== 'POST') {
       this.probes.push({ method: req.method, path: req.url, at });
       const { status, body } = this.probeReply;
