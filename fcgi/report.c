@@ -1,5 +1,6 @@
 #include "fcgi/report.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,52 +45,117 @@ static void put_source(struct buf *out, const struct source *s)
     buf_putc(out, '\n');
 }
 
-static void put_coverage(struct buf *out, const struct coverage *c)
+/* --- its own words, in the language of the report ----------------------- */
+
+struct words {
+    const char *title;
+    const char *draft;
+    const char *sources;
+    const char *coverage;
+    const char *request;
+    const char *adjustment;
+    const char *status[COVERAGE_STATUS__MAX];
+    const char *stop; /* between a status and its note */
+};
+
+static const struct words ENGLISH = {
+    .title = "Report",
+    .draft = "This is the last draft. The research ended without a report.",
+    .sources = "Sources",
+    .coverage = "Coverage",
+    .request = "The request",
+    .adjustment = "The adjustment",
+    .status = {[COVERED] = "covered",
+               [COVERED_PARTIAL] = "covered in part",
+               [COVERED_NOT] = "not covered"},
+    .stop = ". ",
+};
+static const struct words CHINESE = {
+    .title = "报告",
+    .draft = "这是最后的草稿。研究结束时没有完成报告。",
+    .sources = "来源",
+    .coverage = "覆盖情况",
+    .request = "最初的请求",
+    .adjustment = "补充的要求",
+    .status = {[COVERED] = "已覆盖",
+               [COVERED_PARTIAL] = "部分覆盖",
+               [COVERED_NOT] = "未覆盖"},
+    .stop = "。",
+};
+
+/* Chinese, if most of it is: a character of that counts as a word of four
+ * letters. Kana means that it is Japanese. */
+static const struct words *words_of(const char *text)
 {
-    static const char *const SAID[COVERAGE_STATUS__MAX] = {
-        [COVERED] = "covered",
-        [COVERED_PARTIAL] = "covered in part",
-        [COVERED_NOT] = "not covered",
-    };
+    size_t letters = 0;
+    size_t han = 0;
+    size_t kana = 0;
+
+    for (const unsigned char *p = (const unsigned char *)text; *p != 0; p++) {
+        if (*p < 0x80) {
+            letters += isalpha(*p) ? 1 : 0;
+        } else if (*p >= 0xe4 && *p <= 0xe9) {
+            han++;
+        } else if (*p == 0xe3 && p[1] >= 0x81 && p[1] <= 0x83) {
+            kana++;
+        }
+    }
+    return 4 * han > letters && 8 * kana <= han ? &CHINESE : &ENGLISH;
+}
+
+static void put_coverage(struct buf *out, const struct words *w,
+                         const struct coverage *c)
+{
     char id[ID_TEXT_BYTES];
 
-    buf_puts(out, c->handoff_id == 0 ? "- The request" : "- The adjustment");
+    buf_printf(out, "- %s", c->handoff_id == 0 ? w->request : w->adjustment);
     if (c->message_id != 0) {
         buf_puts(out, " (");
         put_plain(out, id_text(ID_MESSAGE, c->message_id, id));
         buf_puts(out, ")");
     }
-    buf_printf(out, ": %s", SAID[c->status]);
+    buf_printf(out, ": %s", w->status[c->status]);
     if (*c->remark != '\0') {
-        buf_puts(out, ". ");
+        buf_puts(out, w->stop);
         put_plain(out, c->remark);
     }
     buf_putc(out, '\n');
 }
 
-enum rc report_markdown(const struct report *report, struct buf *out)
+static void put_text(struct buf *out, const struct words *w,
+                     const struct run *run)
 {
-    const struct run *run = report->run;
-
     buf_puts(out, "# ");
-    put_plain(out, *run->title == '\0' ? "Report" : run->title);
+    put_plain(out, *run->title == '\0' ? w->title : run->title);
     buf_puts(out, "\n\n");
+    if (run->answer_draft) {
+        buf_printf(out, "*%s*\n\n", w->draft);
+    }
     if (run->lead != NULL && *run->lead != '\0') {
         buf_printf(out, "%s\n\n", run->lead);
     }
     buf_puts(out, run->answer_body == NULL ? "" : run->answer_body);
     buf_puts(out, "\n");
+}
+
+enum rc report_markdown(const struct report *report, struct buf *out)
+{
+    const struct run *run = report->run;
+    const struct words *w =
+        words_of(run->answer_body == NULL ? "" : run->answer_body);
+
+    put_text(out, w, run);
     if (report->n_sources > 0) {
-        buf_puts(out, "\n## Sources\n\n");
+        buf_printf(out, "\n## %s\n\n", w->sources);
     }
     for (size_t i = 0; i < report->n_sources; i++) {
         put_source(out, &report->sources[i]);
     }
     if (run->n_coverage > 0) {
-        buf_puts(out, "\n## Coverage\n\n");
+        buf_printf(out, "\n## %s\n\n", w->coverage);
     }
     for (size_t i = 0; i < run->n_coverage; i++) {
-        put_coverage(out, &run->coverage[i]);
+        put_coverage(out, w, &run->coverage[i]);
     }
     return buf_rc(out);
 }

@@ -58,6 +58,7 @@ static void put_answer(struct json_out *json, const struct run *r)
         json_kstr(json, "body", r->answer_body);
     }
     json_kbool(json, "complete", r->answer_complete);
+    json_kbool(json, "draft", r->answer_draft);
     json_close_object(json);
 }
 

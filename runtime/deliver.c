@@ -140,6 +140,23 @@ static enum rc end_with(struct step *s, const char *report,
                          "Report delivered; not everything is covered.");
 }
 
+static enum rc add_draft(struct step *s, struct buf *out)
+{
+    const char *text = "";
+    enum rc rc;
+
+    if (!s->run.answer_draft) {
+        return RC_OK;
+    }
+    rc = store_answer_text(s->rt->store, &s->run, s->mem, &text);
+    if (rc == RC_OK) {
+        buf_puts(out, "\n## Its last draft\n\n");
+        buf_add(out, text, utf8_clip(text, strlen(text), REPORT_BYTES / 2));
+        buf_putc(out, '\n');
+    }
+    return rc;
+}
+
 static enum rc add_notes(struct step *s, struct buf *out)
 {
     struct note *notes = NULL;
@@ -187,11 +204,15 @@ enum rc deliver_assemble(struct step *s)
     enum rc rc = list_requirements(s, &c);
 
     buf_init(&report, 4 * REPORT_BYTES);
-    buf_printf(&report,
-               "# %s\n\nThe research ended before the model could write its "
-               "report. This is what it had found, put together from its notes "
-               "and sources.\n",
-               s->run.title);
+    buf_printf(
+        &report,
+        "# %s\n\nThe research ended before the model could write its "
+        "report. This is what it had found, put together from its %snotes "
+        "and sources.\n",
+        s->run.title, s->run.answer_draft ? "last draft, " : "");
+    if (rc == RC_OK) {
+        rc = add_draft(s, &report);
+    }
     if (rc == RC_OK) {
         rc = add_notes(s, &report);
     }
@@ -215,9 +236,8 @@ enum rc deliver_assemble(struct step *s)
 
 static const char INVENTED[] = "held back: it cites what was never retrieved";
 
-/* Numbers that the report cites and no source has, as "[7], [12]"; "": none. */
-static enum rc find_invented(struct step *s, const char *report,
-                             const char **out)
+enum rc deliver_find_invented(struct step *s, const char *report,
+                              const char **out)
 {
     int64_t cited[CITATIONS_MAX];
     struct source *list = NULL;
@@ -324,7 +344,7 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
                                   "{\"error\":\"report: expected a text\"}",
                                   "no report was given");
     }
-    rc = find_invented(s, report, &invented);
+    rc = deliver_find_invented(s, report, &invented);
     if (rc == RC_OK && invented[0] != '\0') {
         rc = may_tell(s, t, closeout, &tell);
     }

@@ -292,6 +292,7 @@ static enum rc describe(struct step *s, const struct run *r, struct buf *text)
     json_kstr(&j, "progress", r->progress);
     json_kstr(&j, "question",
               r->state == RUN_AWAITING_INPUT ? r->question : NULL);
+    json_kbool(&j, "draft_published", r->answer_draft);
     json_ki64(&j, "elapsed_seconds", (end - r->created_ms) / 1000);
     put_used(&j, "requests", r->requests.used, r->requests.limit);
     put_used(&j, "tool_calls", r->tool_calls.used, r->tool_calls.limit);

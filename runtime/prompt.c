@@ -48,6 +48,8 @@ static const char *const SYSTEM[REQUEST_PURPOSE__MAX] = {
         "person sees it as progress.\n"
         "- Search the library from several sides and read the best pages. Keep "
         "with note what you want to remember.\n"
+        "- When what you have is worth reading, but much is still to be done, "
+        "show it with publish_draft, then go on.\n"
         "- The report is Markdown. Every claim cites a passage as [n], by the "
         "numbers in the results; say what you could not find.\n"
         "- coverage lists every requirement by its id: covered, partial or "

@@ -12,7 +12,7 @@ const char research_please_deliver[] =
     "Your text was kept as progress. Hand in the report now with "
     "deliver_report, with the coverage of every requirement.";
 
-/* --- questions and notes ----------------------------------------------- */
+/* --- questions and tools inside ----------------------------------------------- */
 
 static enum rc pause_for(struct step *s, struct tool_call *t,
                          const char *question)
@@ -87,10 +87,11 @@ static enum rc take_question(struct step *s, struct tool_call *t)
     return fail_for(s, t, question);
 }
 
-static enum rc take_note(struct step *s, struct tool_call *t)
+/* A tool that touches only rows. */
+static enum rc take_inside(struct step *s, struct tool_call *t,
+                           const struct tool *tool)
 {
     cJSON *args = NULL;
-    const char *text;
     bool refused = false;
     enum rc rc = tool_admit(s, t, &refused);
 
@@ -102,18 +103,7 @@ static enum rc take_note(struct step *s, struct tool_call *t)
             s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
             "broken arguments");
     }
-    text = json_str(args, "text", "");
-    if (text[0] == '\0') {
-        rc = tool_settle_inside(s, t, true,
-                                "{\"error\":\"text: expected a text\"}",
-                                "no text was given");
-    } else {
-        rc = store_note_add(s->rt->store, s->run.id, text, s->now_ms);
-        if (rc == RC_OK) {
-            rc = tool_settle_inside(s, t, false, "{\"outcome\":\"noted\"}",
-                                    "noted");
-        }
-    }
+    rc = tool->inside(s, t, args);
     json_free(args);
     return rc;
 }
@@ -150,7 +140,8 @@ static enum rc take_other(struct step *s, struct tool_call *t, bool asking)
                                   "to the person came with it\"}",
                                   "not carried out beside a question");
     }
-    return tool->run == NULL ? take_note(s, t) : tool_admit(s, t, &refused);
+    return tool->run == NULL ? take_inside(s, t, tool)
+                             : tool_admit(s, t, &refused);
 }
 
 static enum rc take_call(struct step *s, const struct request *q,

@@ -12,6 +12,7 @@
  *   entry.c     what the reply to a short Run's request means
  *   research.c  what the reply to a research request means
  *   deliver.c   reports: coverage, citations, the end of a research
+ *   draft.c     what can be read of a report before it is finished
  *   operation.c start, adjust, stop, inspect, reply, continue, ask
  *   context.c   a request's input, from rows: snapshot.c what a Run begins
  *               with, trim.c what is left out when it has grown too long,
@@ -31,6 +32,7 @@
 #include "sql/base/arena.h"
 #include "sql/base/buf.h"
 #include "sql/base/conf.h"
+#include "sql/base/json.h"
 #include "sql/library.h"
 #include "sql/store_effect.h"
 #include "sql/store_handoff.h"
@@ -239,8 +241,18 @@ enum rc deliver_take(struct step *, struct tool_call *,
                      bool closeout) RC_MUST_CHECK;
 /* Plain text as the report: nothing was stated about coverage. */
 enum rc deliver_text(struct step *, const char *text) RC_MUST_CHECK;
-/* The closeout was lost: a report from notes and sources (R26). */
+/* The closeout was lost: a report from notes and sources, and the last draft
+ * (R26). */
 enum rc deliver_assemble(struct step *) RC_MUST_CHECK;
+/* Numbers that a report cites and no source has, as "[7], [12]"; "": none. */
+enum rc deliver_find_invented(struct step *, const char *report,
+                              const char **out) RC_MUST_CHECK;
+
+/* --- draft.c ------------------------------------------------------------ */
+
+/* A publish_draft call. */
+enum rc draft_take(struct step *, struct tool_call *,
+                   const cJSON *args) RC_MUST_CHECK;
 
 struct operation_result {
     bool done;          /* it succeeded */
@@ -310,6 +322,8 @@ struct tool {
     /* Runs outside the transaction; its result goes to facts. NULL: carried out
      * inside the transaction by research.c. */
     void (*run)(struct runtime *, struct live *, const struct tool_job *);
+    /* Without run: settles the call, in the transaction of its reply. */
+    enum rc (*inside)(struct step *, struct tool_call *, const cJSON *args);
 };
 const struct tool *tool_find(const char *name);
 const struct tool *tool_at(size_t i); /* NULL after the last */
@@ -339,6 +353,9 @@ enum rc tool_admit(struct step *, struct tool_call *,
 /* The question of an ask_user call; RC_INVALID if it has none. */
 enum rc tool_question(struct step *, const char *arguments,
                       const char **question) RC_MUST_CHECK;
+/* A note call. */
+enum rc tool_note(struct step *, struct tool_call *,
+                  const cJSON *args) RC_MUST_CHECK;
 void tool_library_search(struct runtime *, struct live *,
                          const struct tool_job *);
 void tool_library_read(struct runtime *, struct live *,

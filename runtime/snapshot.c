@@ -52,7 +52,8 @@ static enum rc answer_of(struct step *s, const struct message *m,
                    : "(no result yet)";
     } else if (r.state == RUN_STOPPED || r.state == RUN_FAILED) {
         *out = arena_printf(
-            s->mem, "%s\n(%s)", context_clip(s, r.answer_body, max_tokens),
+            s->mem, "%s\n(%s%s)", context_clip(s, r.answer_body, max_tokens),
+            r.answer_draft ? "the last draft of a research: " : "",
             r.state == RUN_STOPPED ? "stopped here by the person"
                                    : "this answer failed");
     } else if (r.answer_body[0] == '\0') {
@@ -299,6 +300,9 @@ static enum rc put_earlier(struct step *s, int64_t room, struct buf *out)
     buf_printf(out, "[earlier report of %s]\n", id_text(ID_RUN, old.id, id));
     put_line(old.title, out);
     buf_putc(out, '\n');
+    if (old.answer_draft) {
+        buf_puts(out, "(It ended without a report. This is its last draft.)\n");
+    }
     if (old.answer_body[0] != '\0') {
         buf_puts(out, context_clip(s, old.answer_body, room * 2 / 3));
     } else {

@@ -42,7 +42,17 @@ static const struct tool TOOLS[] = {
      .schema =
          "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},"
          "\"required\":[\"text\"],\"additionalProperties\":false}",
-     .run = NULL},
+     .inside = tool_note},
+    {.name = "publish_draft",
+     .safe = true,
+     .description =
+         "Publish what the report says so far, for the person to read while "
+         "you go on. A later draft, and the report, replace it.",
+     .schema = "{\"type\":\"object\",\"properties\":{\"report\":{\"type\":"
+               "\"string\",\"description\":\"Markdown, citing passages as [n]"
+               "\"}},\"required\":[\"report\"],"
+               "\"additionalProperties\":false}",
+     .inside = draft_take},
 };
 #define N_TOOLS (sizeof(TOOLS) / sizeof(TOOLS[0]))
 
@@ -280,6 +290,24 @@ void tool_resume(struct runtime *rt)
             run_now(rt, live, job);
         }
     }
+}
+
+/* --- notes ------------------------------------------------------------- */
+
+enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
+{
+    const char *text = json_str(args, "text", "");
+    enum rc rc;
+
+    if (text[0] == '\0') {
+        return tool_settle_inside(s, t, true,
+                                  "{\"error\":\"text: expected a text\"}",
+                                  "no text was given");
+    }
+    rc = store_note_add(s->rt->store, s->run.id, text, s->now_ms);
+    return rc == RC_OK ? tool_settle_inside(s, t, false,
+                                            "{\"outcome\":\"noted\"}", "noted")
+                       : rc;
 }
 
 /* --- storing what came ------------------------------------------------- */

@@ -10,21 +10,42 @@
 /* A part must fit into a page of the feed, whatever came at once. */
 #define PART_BYTES 8192
 
-enum rc store_answer_open(struct store *st, struct run *r)
+/* The row's answer: this many parts of this revision. */
+static enum rc write_answer(struct store *st, const struct run *r)
 {
     struct dbq *q = db_use(st->db, STMT_RUN_ANSWER);
-    enum rc rc;
 
     db_bind_i64(q, ":id", r->id);
-    db_bind_i64(q, ":revision", r->answer_revision + 1);
-    db_bind_i64(q, ":parts", 0);
-    rc = db_run_one(q);
+    db_bind_i64(q, ":revision", r->answer_revision);
+    db_bind_i64(q, ":parts", r->answer_parts);
+    db_bind_i64(q, ":draft", r->answer_draft ? 1 : 0);
+    return db_run_one(q);
+}
+
+static enum rc open_revision(struct store *st, struct run *r, bool draft)
+{
+    struct run next = *r;
+    enum rc rc;
+
+    next.answer_revision++;
+    next.answer_parts = 0;
+    next.answer_draft = draft;
+    rc = write_answer(st, &next);
     if (rc == RC_OK) {
-        r->answer_revision++;
-        r->answer_parts = 0;
+        *r = next;
         rc = store_change_of_run(st, r, CHANGE_RUN_UPDATED, 0);
     }
     return rc;
+}
+
+enum rc store_answer_open(struct store *st, struct run *r)
+{
+    return open_revision(st, r, false);
+}
+
+enum rc store_answer_open_draft(struct store *st, struct run *r)
+{
+    return open_revision(st, r, true);
 }
 
 static enum rc add_part(struct store *st, const struct run *r, const char *text,
@@ -46,18 +67,16 @@ static enum rc add_part(struct store *st, const struct run *r, const char *text,
 static enum rc add_next(struct store *st, struct run *r, const char *text,
                         size_t len)
 {
-    struct dbq *q = db_use(st->db, STMT_RUN_ANSWER);
+    struct run next = *r;
     enum rc rc;
 
-    db_bind_i64(q, ":id", r->id);
-    db_bind_i64(q, ":revision", r->answer_revision);
-    db_bind_i64(q, ":parts", r->answer_parts + 1);
-    rc = db_run_one(q);
+    next.answer_parts++;
+    rc = write_answer(st, &next);
     if (rc == RC_OK) {
         rc = add_part(st, r, text, len);
     }
     if (rc == RC_OK) {
-        r->answer_parts++;
+        *r = next;
     }
     return rc;
 }

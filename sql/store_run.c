@@ -50,6 +50,7 @@ static void read_use(struct dbq *q, struct run *r)
     r->answer_revision = db_i64(q, 32);
     r->answer_parts = db_i64(q, 33);
     r->answer_complete = db_i64(q, 34) != 0;
+    r->answer_draft = db_i64(q, 35) != 0;
 }
 
 static void read_coverage(struct dbq *q, struct arena *a, void *item)

@@ -57,6 +57,7 @@ struct run {
     int64_t answer_revision;
     int64_t answer_parts;
     bool answer_complete;
+    bool answer_draft;         /* the revision is a draft of a report */
     const char *answer_body;   /* NULL unless asked for */
     struct coverage *coverage; /* research that ended */
     size_t n_coverage;
@@ -171,6 +172,8 @@ enum rc store_run_stop_row(struct store *, struct run *,
 
 /* Begin a new revision of the answer: parts start at 0 again. */
 enum rc store_answer_open(struct store *, struct run *) RC_MUST_CHECK;
+/* The same for a draft of a report, which a later revision supersedes. */
+enum rc store_answer_open_draft(struct store *, struct run *) RC_MUST_CHECK;
 /* Append text (whole code points) to the open revision, as one part or, if it
  * is long, as several. */
 enum rc store_answer_add(struct store *, struct run *, const char *text,

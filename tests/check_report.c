@@ -70,6 +70,44 @@ START_TEST(markdown_has_all_parts)
 }
 END_TEST
 
+START_TEST(a_last_draft_says_so)
+{
+    struct run draft = run;
+    const struct report r = {.run = &draft};
+
+    draft.answer_draft = true;
+    ck_assert_int_eq(report_markdown(&r, &out), RC_OK);
+    assert_has("more\n\n*This is the last draft. The research ended without a "
+               "report.*\n\nA lead.");
+    buf_clear(&out);
+    ck_assert_int_eq(report_markdown(&REPORT, &out), RC_OK);
+    assert_has_not("draft");
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *heading;
+} LANGUAGE[] = {
+    {"The moon pulls the water [1].", "## Coverage\n"},
+    {"月亮吸引海水，形成潮汐 [1]。", "## 覆盖情况\n"},
+    {"月亮吸引海水，见 [tides](https://a.example/) [1]。", "## 覆盖情况\n"},
+    {"The sign 月 stands for the moon.", "## Coverage\n"},
+    {"月が海水を引き寄せることで潮汐が生じる。", "## Coverage\n"},
+    {"", "## Coverage\n"},
+};
+
+START_TEST(its_own_words_are_in_the_language_of_the_report)
+{
+    struct run other = run;
+    const struct report r = {.run = &other};
+
+    other.answer_body = LANGUAGE[_i].text;
+    ck_assert_int_eq(report_markdown(&r, &out), RC_OK);
+    assert_has(LANGUAGE[_i].heading);
+}
+END_TEST
+
 START_TEST(html_runs_and_loads_nothing)
 {
     ck_assert_int_eq(report_html(&REPORT, &out), RC_OK);
@@ -101,6 +139,9 @@ Suite *report_suite(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, markdown_has_all_parts);
+    tcase_add_test(tcase, a_last_draft_says_so);
+    tcase_add_loop_test(tcase, its_own_words_are_in_the_language_of_the_report,
+                        0, (int)(sizeof(LANGUAGE) / sizeof(LANGUAGE[0])));
     tcase_add_test(tcase, html_runs_and_loads_nothing);
     tcase_add_test(tcase, a_report_too_long_is_an_error);
     suite_add_tcase(suite, tcase);

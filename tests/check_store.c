@@ -356,6 +356,32 @@ START_TEST(R05_parts_make_the_answer_and_outlive_the_end)
 }
 END_TEST
 
+static enum rc publish(struct store *s, void *arg)
+{
+    struct step *x = arg;
+    enum rc rc = store_answer_open_draft(s, &x->run);
+
+    return rc == RC_OK ? store_answer_add(s, &x->run, "So far", 6) : rc;
+}
+
+START_TEST(R05_a_draft_is_a_revision_until_another_takes_its_place)
+{
+    struct step r = send_as("me", "k1", "hi", true, RC_OK);
+
+    ck_assert_int_eq(store_tx(st, publish, &r), RC_OK);
+    ck_assert_int_eq(store_tx(st, publish, &r), RC_OK);
+    ck_assert_int_eq(store_run_get(st, 0, r.run.id, true, mem, &r.run), RC_OK);
+    ck_assert_str_eq(r.run.answer_body, "So far");
+    ck_assert_int_eq(r.run.answer_revision, 2);
+    ck_assert(r.run.answer_draft);
+    ck_assert_int_eq(store_tx(st, add_parts, &r), RC_OK);
+    ck_assert_int_eq(store_run_get(st, 0, r.run.id, true, mem, &r.run), RC_OK);
+    ck_assert_str_eq(r.run.answer_body, "Hello");
+    ck_assert_int_eq(r.run.answer_revision, 3);
+    ck_assert(!r.run.answer_draft);
+}
+END_TEST
+
 static struct change_page page_from(int64_t account, int64_t after)
 {
     struct change_page page = {0};
@@ -598,6 +624,7 @@ Suite *store_suite(void)
     tcase_add_test(t, R13_a_body_is_what_was_planned);
     tcase_add_test(t, handed_when_the_first_chunk_of_a_request_with_it_came);
     tcase_add_test(t, R05_parts_make_the_answer_and_outlive_the_end);
+    tcase_add_test(t, R05_a_draft_is_a_revision_until_another_takes_its_place);
     tcase_add_test(t, the_feed_goes_on_from_a_cursor);
     tcase_add_test(t, deleting_a_conversation_leaves_no_answer);
     tcase_add_test(t, a_fenced_runtime_writes_nothing);

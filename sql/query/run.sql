@@ -1,6 +1,6 @@
 -- Runs, slots, answers, coverage, notifications.
 
--- stmt: RUN_GET read params=2 cols=35
+-- stmt: RUN_GET read params=2 cols=36
 -- :account 0 stands for any account.
 SELECT id, account_id, conversation_id, message_id, continues, kind, depth,
        missing_info, state, phase, reason, title, progress, lead, question,
@@ -8,7 +8,7 @@ SELECT id, account_id, conversation_id, message_id, continues, kind, depth,
        requests_used, requests_limit, tool_calls_used, tool_calls_limit,
        tokens_used, tokens_limit, unknown_requests, active_ms, seconds_limit,
        limit_reason, crashes, waiting_since_ms, answer_revision, answer_parts,
-       answer_complete
+       answer_complete, answer_draft
   FROM run
  WHERE id = :id AND (account_id = :account OR :account = 0);
 
@@ -88,8 +88,9 @@ UPDATE run
        unknown_requests = unknown_requests + :unknown
  WHERE id = :id;
 
--- stmt: RUN_ANSWER write params=3 cols=0
-UPDATE run SET answer_revision = :revision, answer_parts = :parts
+-- stmt: RUN_ANSWER write params=4 cols=0
+UPDATE run SET answer_revision = :revision, answer_parts = :parts,
+       answer_draft = :draft
  WHERE id = :id AND ended_ms IS NULL AND answer_revision <= :revision;
 
 -- stmt: ANSWER_GET read params=1 cols=1

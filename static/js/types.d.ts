@@ -31,6 +31,8 @@ export interface Answer {
     parts: number;
     body?: string;
     complete: boolean;
+    /** Not the report: what there was of it so far. */
+    draft: boolean;
 }
 
 export interface Coverage {

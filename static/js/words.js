@@ -43,6 +43,14 @@ export function reasonWords(run) {
         ? t(`reason.${run.reason}`) : (run.reason ?? t(`state.${run.state}`));
 }
 
+/** What the text of a research is. @param {Run} run */
+export function reportWords(run) {
+    if (!run.answer.draft) {
+        return t('report');
+    }
+    return t(isActive(run.state) ? 'report.draft' : 'report.last_draft');
+}
+
 /** @param {Handoff} handoff */
 export function receiptWords(handoff) {
     if (handoff.state === 'not_applied') {

@@ -52,6 +52,45 @@ browserTest('the timeline shows requests, look-ups, waiting and what the person 
     await page.pictures('21-timeline');
   });
 
+browserTest('R05 a draft is read while the research goes on, replaced by the report, and kept by a stop',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await stage(t, browser);
+    /** @param {string} question */
+    const drafted = async (question) => {
+      model.next('research', (req, reply) => reply.call(['publish_draft', { report: '# So far\n\nThe **moon**.' }]));
+      model.next('research', async (req, reply) => {
+        if (await reply.head().hold(question) === 'released') {
+          reply.report('# Tides\n\nMoon and sun.');
+        }
+      });
+      await page.choose('Background');
+      await page.say(question);
+      await page.answer(question).getByText('The moon.').waitFor();
+      await page.answer(question).getByText('Draft of the report', { exact: true }).waitFor();
+      return model.held(question);
+    };
+    (await drafted('Look into tides')).release();
+    await page.answer('Look into tides').getByText('Moon and sun.').waitFor();
+    assert.equal(await page.answer('Look into tides').getByText('The moon.').count(), 0);
+    assert.equal(await page.answer('Look into tides').getByText(/draft/i).count(), 0);
+
+    await drafted('Look into salt');
+    await page.openPanel();
+    const card = page.card('Look into salt');
+    await card.locator('summary', { hasText: 'Draft of the report' }).click();
+    await card.getByText('The moon.').waitFor();
+    await card.getByRole('button', { name: 'Stop research' }).click();
+    await card.locator('summary', { hasText: /^Last draft/ }).waitFor();
+    for (const again of [false, true]) {
+      if (again) {
+        await page.tab.reload();
+      }
+      await page.answer('Look into salt').getByText('Last draft: it ended without a report').waitFor();
+      await page.answer('Look into salt').getByText('The moon.').waitFor();
+    }
+    await page.pictures('24-last-draft');
+  });
+
 browserTest('R30 an ended research is continued from its card, with and without words', TIMEOUT_MS,
   async (t, browser) => {
     const all = await stage(t, browser);

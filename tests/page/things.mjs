@@ -13,7 +13,7 @@ export const run = (fields = {}) => ({
 
 /** @param {number} revision @param {number} parts @param {string} [body] */
 export const answer = (revision, parts, body) => ({ revision, parts,
-    ...(body === undefined ? {} : { body }), complete: false });
+    ...(body === undefined ? {} : { body }), complete: false, draft: false });
 
 /** @param {string} id @param {object} [fields] */
 export const message = (id, fields = {}) => ({ id, conversation_id: 'conv_1',

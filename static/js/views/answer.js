@@ -3,7 +3,7 @@ import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
-import { stateWords, titleOf, verdict } from '../words.js';
+import { reportWords, stateWords, titleOf, verdict } from '../words.js';
 import { Box, once } from './field.js';
 import { Elapsed } from './gauges.js';
 import { Prose } from './prose.js';
@@ -77,8 +77,10 @@ function Research({ run }) {
                 ${t('research.show')}</button>
         </div>
         <${Awaiting} run=${run} />
-        ${body && html`<div class="report"><${Prose} text=${body} run=${run.id}
-            live=${live} /></div>`}
+        ${body && html`<div class="report">
+            ${run.answer.draft && html`<p class="draft-mark">
+                ${reportWords(run)}</p>`}
+            <${Prose} text=${body} run=${run.id} live=${live} /></div>`}
         ${!live && body && html`<${Downloads} id=${run.id} />`}
         <${Failure} run=${run} />`;
 }

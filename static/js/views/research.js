@@ -5,7 +5,7 @@ import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
-import { titleOf, verdict } from '../words.js';
+import { reportWords, titleOf, verdict } from '../words.js';
 import { Activity, Sources } from './activity.js';
 import { Awaiting, Stop } from './answer.js';
 import { Elapsed, Meters } from './gauges.js';
@@ -115,7 +115,7 @@ function Report({ run, body, live }) {
     const [open, setOpen] = useState(false);
     return html`<details class="part" open=${open}
         onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}>
-        <summary>${t(live ? 'report.draft' : 'report')}</summary>
+        <summary>${reportWords(run)}</summary>
         ${open && html`<${Prose} text=${body} run=${run.id} live=${live} />`}
     </details>`;
 }
