@@ -370,7 +370,7 @@ enum rc store_run_to_research(struct store *st, struct run *r,
     r->depth = depth;
     r->phase = PHASE_RESEARCHING;
     if (title != NULL && title[0] != '\0') {
-        r->title = title;
+        r->title = store_title_start(title);
     }
     r->lead = lead;
     r->requests.limit = b->requests;

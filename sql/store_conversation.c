@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/base/utf8.h"
 #include "sql/store_priv.h"
@@ -242,6 +243,33 @@ static bool line_is_over(const char *p)
     return *p == '\0' || *p == '\n';
 }
 
+const char *store_title_start(const char *text)
+{
+    static const char *const labels[] = {"research",      "background research",
+                                         "deep research", "研究",
+                                         "调研",          NULL};
+    const char *start = text;
+
+    while (*start != '\0' && (unsigned char)*start <= ' ') {
+        start++;
+    }
+    for (size_t i = 0; labels[i] != NULL; i++) {
+        size_t n = strlen(labels[i]);
+        const char *p = start + n;
+
+        if (strncasecmp(start, labels[i], n) != 0 ||
+            (*p != ':' && strncmp(p, "：", 3) != 0)) {
+            continue;
+        }
+        p += *p == ':' ? 1 : 3;
+        while (*p != '\0' && (unsigned char)*p <= ' ') {
+            p++;
+        }
+        return *p == '\0' ? text : p;
+    }
+    return text;
+}
+
 void store_title_of(const char *body, char *out, size_t out_len)
 {
     size_t len = 0;
@@ -249,7 +277,8 @@ void store_title_of(const char *body, char *out, size_t out_len)
     const char *p;
 
     /* Room for one more character, a space before it, and an ellipsis. */
-    for (p = body; *p != '\0' && len < TITLE_BYTES && len + 5 < out_len; p++) {
+    for (p = store_title_start(body);
+         *p != '\0' && len < TITLE_BYTES && len + 5 < out_len; p++) {
         if ((unsigned char)*p <= ' ') {
             /* The first line that says something is enough. */
             if (*p == '\n' && len > 0) {

@@ -89,6 +89,10 @@ enum rc store_message_add(struct store *, int64_t account_id,
                           int64_t conversation_id, const char *body,
                           int64_t now_ms, int64_t *id) RC_MUST_CHECK;
 
+/* Where the words of a title begin: behind a label ("research: ...") that says
+ * only what is to be done, if anything follows it. Points into text. */
+const char *store_title_start(const char *text);
+
 /* The first words of a text as a title: one line, at most about 70 bytes. */
 void store_title_of(const char *body, char *out, size_t out_len);
 

@@ -574,6 +574,11 @@ START_TEST(a_title_is_cut_between_words)
     static const char *const CASES[][2] = {
         {"Short", "Short"},
         {"  \n one\t two  \nand more", "one two"},
+        {"research: How does WAL mode work?", "How does WAL mode work?"},
+        {" Deep Research:\n\n  tea", "tea"},
+        {"调研：茶", "茶"},
+        {"Research: ", "Research:"},
+        {"Research on tea: a report", "Research on tea: a report"},
         {"How does WAL mode change concurrency and durability compared with "
          "rollback journals?",
          "How does WAL mode change concurrency and durability compared with…"},

@@ -19,9 +19,46 @@ const CITE = /^\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/;
  *  grows with the square of it. */
 const PARAGRAPH_MAX = 5000;
 
+/** Text up to what may begin something else. Addresses of mail do not: to look
+ *  for their ends takes a time that grows with the square of the text. */
+const TEXT = new RegExp('^(?:`+|~+|[^`~])(?:(?=[`~])|(?= {2,}\\n)|[\\s\\S]*?'
+    + '(?:(?=[\\\\<!\\[`*~_]|\\bhttps?://|\\bftp://|\\bwww\\.|$)'
+    + '|[^ ](?= {2,}\\n)))', 'i');
+
+const URL_TEXT = /^(?:(?:https?|ftp):\/\/|www\.)[^\s<]+/i;
+
+/** Nobody writes a longer one; it is looked at again and again. */
+const URL_MAX = 2000;
+
+/** What stands behind an address and is no part of it. */
+const AFTER_URL = /(?:[?!.,:;*_'"~]|&\w{1,8};)$/;
+
+/** The address that a text begins with, or ''. @param {string} src */
+function urlIn(src) {
+    let url = URL_TEXT.exec(src.slice(0, URL_MAX))?.[0] ?? '';
+    for (let end = ''; url !== end;) {
+        end = url;
+        url = url.replace(AFTER_URL, '');
+        if (url.endsWith(')') && url.split(')').length > url.split('(').length) {
+            url = url.slice(0, -1);
+        }
+    }
+    return /^www\.\w|:\/\/\w/i.test(url) ? url : '';
+}
+
 const marked = new Marked({
     gfm: true,
     tokenizer: {
+        url(src) {
+            const url = urlIn(src);
+            return url ? { type: 'link', raw: url, text: url,
+                href: /^www/i.test(url) ? `http://${url}` : url,
+                tokens: [{ type: 'text', raw: url, text: url }] } : undefined;
+        },
+        inlineText(src) {
+            const raw = TEXT.exec(src)?.[0];
+            return raw ? { type: 'text', raw, text: raw } : undefined;
+        },
         emStrong: (_, paragraph) => (paragraph.length > PARAGRAPH_MAX
             ? undefined : false),
     },

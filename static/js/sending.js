@@ -18,10 +18,13 @@ const TITLE_CHARS = 60;
 /** What of a longer line is kept, and the part of a word after it. */
 const CUT = /^(.{30,60})(?:\s\S*|(?<=[\u3000-\u9fff])[^\s\u3000-\u9fff]*)$/u;
 
+/** What says only what is to be done, and not about what. */
+const LABEL = /^\s*(?:(?:background |deep )?research|研究|调研)[:：]\s*(?=\S)/i;
+
 /** A title from the first line of a text, cut between two words; where words
  *  have no spaces between them, anywhere. @param {string} text */
 function titleFrom(text) {
-    const line = text.trim().split('\n', 1)[0].trim();
+    const line = text.replace(LABEL, '').trim().split('\n', 1)[0].trim();
     const chars = Array.from(line);
     if (chars.length <= TITLE_CHARS) {
         return line;

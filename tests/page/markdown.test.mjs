@@ -65,3 +65,33 @@ test('nothing that a model writes acts, or is asked for', () => {
     assert.deepEqual(all.filter((e) => Object.keys(e.props).some((name) =>
         /^on|href|src|style|dangerously/.test(name))), []);
 });
+
+test('what looks like an address without end does not hold up the page', () => {
+    for (const text of [`${'a.'.repeat(30_000)}@`, 'a@'.repeat(30_000),
+        `mailto:${'a.'.repeat(30_000)}@`, 'http'.repeat(15_000),
+        `https://a${'!'.repeat(60_000)}`, `https://a${')'.repeat(60_000)}`]) {
+        const before = process.cpuUsage();
+        assert.equal(textOf(draw(text)), text);
+        const { user } = process.cpuUsage(before);
+        // Each takes a few hundredths of a second; the first took six seconds.
+        assert.ok(user < 2e6, `${text.slice(0, 12)}: ${user / 1000} ms`);
+    }
+});
+
+test('addresses are links to where their text says, without what follows them',
+    () => {
+        /** @param {string} text */
+        const linksIn = (text) => elementsOf(draw(text))
+            .filter((e) => e.type === 'a')
+            .map((e) => [e.props.href, textOf(e)]);
+        assert.deepEqual(linksIn('See https://a.test/x_(y)?b=1&c=2. (www.b.test),'
+            + ' *https://c.test/*, HTTPS://D.test/d&quot;; 见https://e.test/'),
+        [['https://a.test/x_(y)?b=1&c=2', 'https://a.test/x_(y)?b=1&c=2'],
+            ['http://www.b.test', 'www.b.test'],
+            ['https://c.test/', 'https://c.test/'],
+            ['HTTPS://D.test/d', 'HTTPS://D.test/d'],
+            ['https://e.test/', 'https://e.test/']]);
+        assert.deepEqual(linksIn('http https:// www. ftp://a.test a@b.test'), []);
+        assert.deepEqual(linksIn('<a@b.test> [c](mailto:c@d.test)'), [
+            ['mailto:a@b.test', 'a@b.test'], ['mailto:c@d.test', 'c']]);
+    });

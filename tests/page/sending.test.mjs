@@ -85,6 +85,21 @@ test('two first messages in a row make one conversation', async () => {
     assert.equal(kept.size, 0, [...kept].join());
 });
 
+test('a title says about what, not what is to be done', async () => {
+    for (const [text, title] of [
+        ['research: How does WAL work?', 'How does WAL work?'],
+        ['Deep research:\n\n tea\nand more', 'tea'], ['调研：茶', '茶'],
+        ['Research:', 'Research:'], ['Research on tea', 'Research on tea']]) {
+        asked = [];
+        await open().say(text);
+        assert.equal(asked[0].body.title, title);
+        await asked[0].answer(201, made('conv_9'));
+        assert.equal(asked[1].body.body, text, 'what is sent is verbatim');
+        ui.current.value = '';
+        clearDraft('conv_9');
+    }
+});
+
 test('of two first messages that are refused neither is lost', async () => {
     const page = open();
     await page.say('first');
