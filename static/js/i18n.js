@@ -10,17 +10,35 @@ export const lang = signal('en');
 /** @type {import('@preact/signals').Signal<Record<string, string>>} */
 const texts = signal({});
 
-/** @param {string} code @param {ReturnType<typeof api.texts>} [coming] */
+/** Counts choices: only the newest one is meant. */
+let turn = 0;
+
+/** Whether it is now the language of the page; not if another was chosen
+ *  meanwhile. @param {string} code
+ *  @param {ReturnType<typeof api.texts>} [coming] */
 export async function loadLanguage(code, coming) {
-    texts.value = await (coming ?? api.texts(code));
-    lang.value = code;
-    document.documentElement.lang = code;
+    turn += 1;
+    const mine = turn;
+    try {
+        const all = await (coming ?? api.texts(code));
+        if (mine === turn) {
+            texts.value = all;
+            lang.value = code;
+            document.documentElement.lang = code;
+        }
+    } catch (error) {
+        if (mine === turn) {
+            throw error;
+        }
+    }
+    return mine === turn;
 }
 
 /** From now on, here and at the next visit. @param {string} code */
 export async function chooseLanguage(code) {
-    await loadLanguage(code);
-    remember('lang', code);
+    if (await loadLanguage(code)) {
+        remember('lang', code);
+    }
 }
 
 /**

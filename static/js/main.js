@@ -129,6 +129,7 @@ async function start() {
     ui.current.value = conv;
     sync.current = conv;
     const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+    page.replaceChildren();
     render(h(AppContext.Provider, { value: { store, sync, actions } },
         h(App, null)), page);
     keepFocus(page);

@@ -9,7 +9,23 @@ import { reasonWords, stateWords, titleOf } from './words.js';
 /** Absent where the page is not served securely. */
 const Api = globalThis.Notification;
 
-export const isPossible = () => Api !== undefined;
+export const isPresent = () => Api !== undefined;
+
+/** False once the browser would not make one: on some telephones only a
+ *  service worker may. */
+export const possible = signal(true);
+
+/** @param {string} title @param {NotificationOptions} [options] */
+function make(title, options) {
+    try {
+        return new Api(title, options);
+    } catch {
+        possible.value = false;
+        wanted.value = false;
+        remember('notify', null);
+        return null;
+    }
+}
 
 const isWanted = () => recall('notify', false) && Api?.permission === 'granted';
 
@@ -17,12 +33,16 @@ const isWanted = () => recall('notify', false) && Api?.permission === 'granted';
 export const wanted = signal(isWanted());
 addEventListener('storage', () => { wanted.value = isWanted(); });
 
-/** Ask for it or no longer; false if the browser does not allow it. */
+/** Ask for it or no longer; false if the browser does not allow it, or cannot.
+ *  One that is made before it is allowed is not shown. */
 export async function toggle() {
     if (wanted.peek()) {
         wanted.value = false;
         remember('notify', null);
         return true;
+    }
+    if (Api.permission !== 'granted' && !make('')) {
+        return false;
     }
     wanted.value = await Api.requestPermission() === 'granted';
     remember('notify', wanted.value || null);
@@ -38,9 +58,12 @@ export async function tell(run, onClick) {
     if (!isWanted() || await isWatched()) {
         return;
     }
-    const shown = new Api(titleOf(run), { tag: `aside-${run.id}`,
+    const shown = make(titleOf(run), { tag: `aside-${run.id}`,
         body: reasonWords(run) || stateWords(run),
         icon: new URL('icon.svg', FILES).href });
+    if (!shown) {
+        return;
+    }
     shown.onclick = () => {
         window.focus();
         shown.close();

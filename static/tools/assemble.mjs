@@ -136,7 +136,7 @@ const version = `v-${createHash('sha256').update(JSON.stringify([...files]))
     .digest('hex').slice(0, 12)}`;
 const page = new Map([...files].map(([name, text]) =>
     [`${version}/${name}`, text]));
-page.set('index.html', index.replace(/ (href|src)="/g, ` $1="${version}/`));
+page.set('index.html', index.replace(/ (href|src)="(?=\w)/g, ` $1="${version}/`));
 
 rmSync(out, { recursive: true, force: true });
 let bytes = 0;

@@ -97,6 +97,100 @@ browserTest('a draft is the same in two tabs, and gone from both when it is sent
     await untilHolds('');
   });
 
+browserTest('code that does not load leaves a word of what can be done, for whoever waits',
+  TIMEOUT_MS, async (t, browser) => {
+    const { aside, person, page } = await stage(t, browser);
+    await page.composer.waitFor();
+    assert.equal(await page.tab.locator('.unloaded').count(), 0);
+    let isCut = true;
+    const cut = await browser.open(person, aside, '', async (bad) => {
+      bad.mayFail = true;
+      await bad.tab.route(/\.js$/, (route) => (isCut ? route.abort() : route.fallback()));
+    });
+    const word = cut.tab.getByText('check the connection and reload the page');
+    assert.equal(await word.isVisible(), false, 'not while it may still come');
+    await cut.tab.evaluate(() => document.getAnimations().forEach((a) => a.finish()));
+    await word.waitFor();
+    await cut.assertAccessible('without code');
+    isCut = false;
+    await cut.tab.getByRole('link', { name: 'reload the page' }).click();
+    await cut.composer.waitFor();
+    assert.equal(await word.count(), 0);
+  });
+
+browserTest('a language that cannot be had leaves the one there is, and says so',
+  TIMEOUT_MS, async (t, browser) => {
+    const { page } = await stage(t, browser);
+    const select = page.tab.locator('.language select');
+    await select.waitFor();
+    page.mayFail = true;
+    let isCut = true;
+    await page.tab.route(/\/text\/zh/, (route) => (isCut ? route.abort() : route.fallback()));
+    await select.selectOption('zh');
+    await page.tab.getByText('The texts of this language could not be loaded.').waitFor();
+    assert.equal(await select.inputValue(), 'en');
+    isCut = false;
+    await select.selectOption('zh');
+    await page.tab.getByText('后台').first().waitFor();
+    assert.equal(await select.inputValue(), 'zh');
+    assert.equal(await page.tab.locator('.list-foot .refusal').count(), 0);
+  });
+
+browserTest('a passage goes when the number that it belongs to is drawn anew',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await stage(t, browser);
+    model.next('entry', async (req, reply) => {
+      reply.text('As it says [1][2]');
+      await reply.hold('more');
+      reply.answer('(https://example.org/) and on.');
+    });
+    await page.say('Tell me');
+    const passage = page.tab.locator('.passage');
+    await page.prose('Tell me').locator('.cite').last().focus();
+    await passage.getByText('There is no source 2.').waitFor();
+    await (await model.held('more')).release();
+    await page.until(page.prose('Tell me'), ([s]) => s.includes('and on'));
+    await passage.waitFor({ state: 'detached' });
+  });
+
+browserTest('a key that is held down does a thing once',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await stage(t, browser);
+    for (let i = 0; i < 3; i++) { // one, and one after each adjustment
+      model.next('research', async (req, reply) => {
+        reply.text('I look at it.');
+        await reply.hold('under way');
+      });
+    }
+    await page.choose('Background');
+    await page.say('Look into tea');
+    await page.openPanel();
+    const sent = page.requests(/adjustments|messages|conversations$/);
+    const hold = async () => {
+      for (let i = 0; i < 5; i++) {
+        await page.tab.keyboard.down('Enter'); // from the second on, by itself
+      }
+      await page.tab.keyboard.up('Enter');
+    };
+    const box = page.adjustBox('tea');
+    await box.fill('Green tea too');
+    await hold();
+    await page.card('tea').locator('.receipt').waitFor();
+    await box.fill('And black tea');
+    await page.card('tea').getByRole('button', { name: 'Send' }).focus();
+    await hold();
+    await page.until(page.card('tea').locator('.receipt'), (all) => all.length === 2);
+    const close = page.tab.getByRole('button', { name: 'Close the research panel' });
+    await close.focus();
+    await hold();
+    assert.equal(await page.tab.locator('#panel').count(), 0, 'the button behind it was not pressed');
+    await page.choose('Auto');
+    await page.composer.fill('A question');
+    await hold();
+    await page.untilAnswered('A question');
+    assert.deepEqual(sent.map((s) => s.split('/').at(-1)), ['adjustments', 'adjustments', 'messages']);
+  });
+
 const WORD = 'Donaudampfschifffahrtsgesellschaft'.repeat(60);
 const HOSTILE = [
   '<script>globalThis.hurt = 1</script><img src=x onerror="globalThis.hurt = 1">',

@@ -38,19 +38,35 @@ export function ConversationList() {
                     open=${c.id === ui.current.value} />`)}
             </ul>
             <div class="list-foot">
-                <label class="language">
-                    <span class="sr">${t('language')}</span>
-                    <select value=${lang.value}
-                        onChange=${(/** @type {any} */ e) =>
-                            chooseLanguage(e.currentTarget.value)}>
-                        ${LANGUAGES.map((code) => html`
-                            <option value=${code}
-                                selected=${code === lang.value}>
-                                ${t(`language.${code}`)}</option>`)}
-                    </select>
-                </label>
+                <${Language} />
             </div>
         </nav>`;
+}
+
+function Language() {
+    const [failed, setFailed] = useState(false);
+
+    /** @param {any} event */
+    async function choose({ currentTarget: select }) {
+        setFailed(false);
+        try {
+            await chooseLanguage(select.value);
+        } catch {
+            select.value = lang.peek();
+            setFailed(true);
+        }
+    }
+    return html`
+        <label class="language">
+            <span class="sr">${t('language')}</span>
+            <select value=${lang.value} onChange=${choose}>
+                ${LANGUAGES.map((code) => html`
+                    <option value=${code} selected=${code === lang.value}>
+                        ${t(`language.${code}`)}</option>`)}
+            </select>
+        </label>
+        ${failed && html`<p class="refusal" role="alert">
+            ${t('language.failed')}</p>`}`;
 }
 
 /**

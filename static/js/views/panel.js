@@ -64,13 +64,17 @@ export function Panel() {
                 ${elsewhere.map((run) => html`<${ResearchCard} key=${run.id}
                     run=${run} elsewhere />`)}
             </div>
-            ${notify.isPossible() && html`<${NotifySwitch} />`}
+            ${notify.isPresent() && html`<${NotifySwitch} />`}
         </aside>`;
 }
 
 /** The browser's own word at the end of a research, when asked for. */
 function NotifySwitch() {
     const [refused, setRefused] = useState(false);
+    if (!notify.possible.value) {
+        return html`<p class="panel-foot quiet" role="status">
+            ${t('notify.impossible')}</p>`;
+    }
     return html`<p class="panel-foot">
         <button type="button" class="link" aria-pressed=${
             notify.wanted.value ? 'true' : 'false'}

@@ -97,10 +97,29 @@ export function Passage() {
                 hideNow();
             }
         };
+        // What is drawn anew may take the number away, or move it.
+        const isThere = () => now.anchor.isConnected
+            && Number(now.anchor.dataset.n) === now.n;
+        if (!isThere()) {
+            hideNow();
+            return undefined;
+        }
+        const watch = new MutationObserver(() => {
+            if (isThere()) {
+                shown.value = { ...now };
+            } else {
+                hideNow();
+            }
+        });
+        document.querySelectorAll('.main, .panel').forEach((e) =>
+            watch.observe(e, { childList: true, subtree: true,
+                attributeFilter: ['data-n'] }));
         const away = ['keydown', 'scroll', 'resize'];
         away.forEach((type) => addEventListener(type, onAway, true));
-        return () => away.forEach((type) =>
-            removeEventListener(type, onAway, true));
+        return () => {
+            watch.disconnect();
+            away.forEach((type) => removeEventListener(type, onAway, true));
+        };
     }, [now]);
     if (!now) {
         return null;
