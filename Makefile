@@ -276,8 +276,7 @@ install: all ## into $(PREFIX), with DESTDIR= in front
 	install -d $(LIBDIR)/bin $(DESTDIR)$(PREFIX)/bin \
 	   $(DESTDIR)$(PREFIX)/share/aside
 	install -m 755 $(PROGRAMS) $(LIBDIR)/bin
-	rm -rf $(LIBDIR)/static
-	cp -R $(BUILD)/static $(LIBDIR)/static
+	sh static/tools/install.sh $(BUILD)/static $(LIBDIR)/static
 	install -m 644 nginx/snippet.conf $(DESTDIR)$(PREFIX)/share/aside
 	ln -sf ../lib/aside/bin/aside $(DESTDIR)$(PREFIX)/bin/aside
 clean: ## remove all output but var/

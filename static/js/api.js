@@ -7,6 +7,7 @@
  */
 
 import { FILES, ROOT } from './place.js';
+import { isReply } from './shapes.js';
 
 const API = new URL('api/v1/', ROOT);
 
@@ -122,6 +123,13 @@ export const research = (state, before) => call('GET',
     `runs?kind=research&limit=50${state ? `&state=${state}` : ''}${
         before ? `&before=${id(before)}` : ''}`);
 
+/** Research of one conversation, newest first.
+ *  @param {string} conversation @param {string} before  a Run, or ''
+ *  @returns {Promise<RunList>} */
+export const researchIn = (conversation, before) => call('GET',
+    `runs?kind=research&limit=50&conversation=${id(conversation)}${
+        before ? `&before=${id(before)}` : ''}`);
+
 /** @param {string} run @returns {Promise<RunRead>} */
 export const run = (run) => call('GET', `runs/${id(run)}`);
 
@@ -130,9 +138,14 @@ export const run = (run) => call('GET', `runs/${id(run)}`);
  * @param {AbortSignal} signal
  * @returns {Promise<Changes>}
  */
-export const changes = (after, wait, signal) =>
-    call('GET', `changes?after=${after}&wait=${wait}`,
+export async function changes(after, wait, signal) {
+    const reply = await call('GET', `changes?after=${after}&wait=${wait}`,
         { signal, ms: wait * 1000 + POLL_GRACE_MS });
+    if (!isReply(reply)) {
+        throw new ApiError(0, 'no_connection', '');
+    }
+    return reply;
+}
 
 /** @param {string} title @param {string} key @returns {Promise<Accepted>} */
 export const createConversation = (title, key) =>

@@ -11,6 +11,7 @@ import { batch } from '@preact/signals';
 
 import { dropConversation, noDetails, putConversation, putHandoff, putItem,
     putItems, putMessage, putRun, read } from './put.js';
+import { CALL, PART, REQUEST, SOURCE, must } from './shapes.js';
 import { addMessage, addSent, emptyThread, holdBack, isBehind, mergePage,
     textFromPart,
 } from './rules.js';
@@ -138,12 +139,14 @@ const KINDS = {
     'handoff.updated': (store, { handoff }, when) =>
         (handoff ? putHandoff(store, handoff, when) : []),
     'answer.part': (store, change) => {
+        must(change, PART);
         const id = change.run_id ?? '';
         store.texts.set(id, textFromPart(store.texts.peek(id), change));
         return [];
     },
     'request.updated': (store, { request }, when) => {
         if (request) {
+            must(request, REQUEST);
             const now = store.details.peek(request.run_id) ?? noDetails();
             store.details.set(request.run_id, { ...now,
                 requests: putItem(now.requests, request, when) });
@@ -152,6 +155,7 @@ const KINDS = {
     },
     'tool_call.updated': (store, { tool_call: call }, when) => {
         if (call) {
+            must(call, CALL);
             const now = store.details.peek(call.run_id) ?? noDetails();
             store.details.set(call.run_id, { ...now,
                 calls: putItem(now.calls, call, when) });
@@ -160,6 +164,7 @@ const KINDS = {
     },
     'source.added': (store, { source }, when) => {
         if (source) {
+            must(source, SOURCE);
             const now = store.details.peek(source.run_id) ?? noDetails();
             store.details.set(source.run_id, { ...now,
                 sources: putItem(now.sources, source, when) });
@@ -187,28 +192,39 @@ const KINDS = {
 };
 
 /**
+ * A change that is not what it should be is left out; what it was about has to
+ * be read.
  * @param {Store} store @param {Changes} reply
- * @returns {{ news: News[], touched: string[] }} what to say, and the Runs
- *     whose text is now known to lack something
+ * @returns {{ news: News[], touched: string[], odd: string[] }} what to say,
+ *     the Runs that are now known to lack something, and the conversations
  */
 export function applyChanges(store, reply) {
     /** @type {News[]} */
     const news = [];
     /** @type {Set<string>} */
     const runs = new Set();
+    /** Of Runs and of conversations. @type {Set<string>[]} */
+    const [oddRuns, odd] = [new Set(), new Set()];
     batch(() => {
         for (const change of reply.changes) {
-            const apply = KINDS[change.kind];
-            if (apply) {
-                news.push(...apply(store, change,
-                    { seq: change.seq, upTo: reply.next }));
-            }
-            if (change.run_id) {
-                runs.add(change.run_id);
+            const { run_id: run, conversation_id: conversation } = change;
+            try {
+                news.push(...KINDS[change.kind]?.(store, change,
+                    { seq: change.seq, upTo: reply.next }) ?? []);
+                if (run) {
+                    runs.add(run);
+                }
+            } catch {
+                if (typeof run === 'string') {
+                    oddRuns.add(run);
+                } else if (typeof conversation === 'string') {
+                    odd.add(conversation);
+                }
             }
         }
     });
-    const touched = [...runs].filter((id) => isBehind(store.texts.peek(id),
+    const behind = [...runs].filter((id) => isBehind(store.texts.peek(id),
         store.runs.peek(id)?.value));
-    return { news, touched };
+    return { news, touched: [...new Set([...behind, ...oddRuns])],
+        odd: [...odd] };
 }

@@ -11,6 +11,9 @@ import { Shelf } from './shelf.js';
 /** @type {Shelf<Draft>} */
 const live = new Shelf();
 
+/** Whether the browser keeps what was written, by place. */
+const isKept = new Map();
+
 /** @param {string} place @returns {Draft} */
 function kept(place) {
     /** @type {Draft} */
@@ -29,7 +32,7 @@ export const peekDraft = (place) => live.peek(place) ?? kept(place);
 export function setDraft(place, draft) {
     const empty = draft.text === '' && draft.mode === 'auto';
     live.set(place, draft);
-    remember(`draft:${place}`, empty ? null : draft);
+    isKept.set(place, remember(`draft:${place}`, empty ? null : draft));
 }
 
 /** @param {string} place @param {string} text */
@@ -51,6 +54,16 @@ export function hearDraft({ key, oldValue }) {
     const mine = live.peek(place);
     if (!mine || mine.text === textIn(oldValue)) {
         live.set(place, kept(place));
+    }
+}
+
+/** The page was away, and heard of nothing: what is kept is newer, unless it
+ *  could not be kept. */
+export function rereadDrafts() {
+    for (const place of live.keys()) {
+        if (isKept.get(place) !== false) {
+            live.set(place, kept(place));
+        }
     }
 }
 

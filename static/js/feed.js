@@ -135,7 +135,7 @@ export function createFeed(options) {
         const odd = isOdd(reply);
         if (odd || reply.next >= cursor) {
             const changes = odd ? reply.changes
-                : reply.changes.filter((c) => c.seq > cursor);
+                : reply.changes.filter((c) => c?.seq > cursor);
             if (!options.onReply({ ...reply, changes })) {
                 stop();
                 return false;

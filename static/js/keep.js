@@ -28,7 +28,8 @@ export function recall(name, fallback) {
     }
 }
 
-/** @param {string} name @param {unknown} value  null forgets it */
+/** Whether it could be done.
+ *  @param {string} name @param {unknown} value  null forgets it */
 export function remember(name, value) {
     try {
         if (value === null) {
@@ -36,8 +37,10 @@ export function remember(name, value) {
         } else {
             localStorage.setItem(SPACE + name, JSON.stringify(value));
         }
+        return true;
     } catch {
         // Not worth a word: it would be said at every key.
+        return false;
     }
 }
 

@@ -3,7 +3,7 @@ import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
-import { hearDraft } from './drafts.js';
+import { hearDraft, rereadDrafts } from './drafts.js';
 import { first, readHash } from './early.js';
 import { keepFocus } from './focus.js';
 import { AppContext } from './html.js';
@@ -104,7 +104,12 @@ function listen() {
     document.addEventListener('freeze', () => sync.tabs.leave());
     document.addEventListener('resume', () => sync.wake());
     addEventListener('pagehide', () => sync.tabs.leave());
-    addEventListener('pageshow', ({ persisted }) => persisted && sync.wake());
+    addEventListener('pageshow', ({ persisted }) => {
+        if (persisted) {
+            rereadDrafts();
+            sync.wake();
+        }
+    });
 }
 
 /** There is nothing to show without them: until they are there. */

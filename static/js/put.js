@@ -8,6 +8,7 @@
  */
 import { isActive, takeChange, takeRead, textFromMeta, textFromRead,
 } from './rules.js';
+import { CONVERSATION, HANDOFF, MESSAGE, RUN, must } from './shapes.js';
 
 /**
  * When a thing was told: by a read (`upTo` null) or by a change.
@@ -28,6 +29,7 @@ function take(entry, value, when) {
 
 /** @param {Store} store @param {Conversation} value @param {When} when */
 export function putConversation(store, value, when) {
+    must(value, CONVERSATION);
     const all = store.conversations.peek();
     const old = all.get(value.id);
     const next = take(old, value, when);
@@ -47,6 +49,7 @@ export function dropConversation(store, id, seq) {
 
 /** @param {Store} store @param {Message} value @param {When} when */
 export function putMessage(store, value, when) {
+    must(value, MESSAGE);
     store.messages.set(value.id,
         take(store.messages.peek(value.id), value, when));
 }
@@ -56,6 +59,7 @@ export function putMessage(store, value, when) {
  * @returns {News[]}
  */
 export function putRun(store, value, when) {
+    must(value, RUN);
     const old = store.runs.peek(value.id);
     const entry = take(old, value, when);
     const text = store.texts.peek(value.id);
@@ -82,6 +86,7 @@ export function putRun(store, value, when) {
  * @returns {News[]}
  */
 export function putHandoff(store, value, when) {
+    must(value, HANDOFF);
     const old = store.handoffs.peek(value.id);
     const entry = take(old, value, when);
     if (entry === old) {

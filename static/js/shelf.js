@@ -33,6 +33,10 @@ export class Shelf {
         this.#cell(id).value = value;
     }
 
+    keys() {
+        return this.#cells.keys();
+    }
+
     /** Everything is forgotten; who reads is told. */
     clear() {
         for (const cell of this.#cells.values()) {

@@ -48,6 +48,8 @@ export class Store {
     handoffsTo = new Index();
     /** All research known, by conversation. */
     researchIn = new Index();
+    /** Whether all research of a conversation was read. @type {Shelf<boolean>} */
+    hasResearch = new Shelf();
     /** Ids of research whose end nobody has seen yet. */
     unseen = signal(/** @type {Set<string>} */ (new Set()));
     /** Ids of Runs that have not ended. */
@@ -61,7 +63,7 @@ export class Store {
     clear() {
         for (const shelf of [this.threads, this.messages, this.runs, this.texts,
             this.details, this.handoffs, this.runsOf, this.continuationsOf,
-            this.handoffsOf, this.handoffsTo, this.researchIn]) {
+            this.handoffsOf, this.handoffsTo, this.researchIn, this.hasResearch]) {
             shelf.clear();
         }
         this.feed = '';

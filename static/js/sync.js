@@ -10,13 +10,13 @@ import { batch, signal } from '@preact/signals';
 import * as api from './api.js';
 import { applyChanges, applyConversation, applyOverview } from './apply.js';
 import { createFeed } from './feed.js';
+import { createHealth } from './health.js';
 import { SPACE } from './keep.js';
 import { backoff } from './pace.js';
 import { createRereads } from './rereads.js';
-import { isBehind } from './rules.js';
+import { createResearches } from './researches.js';
+import { isActive, isBehind } from './rules.js';
 import { createTabs } from './tabs.js';
-
-const HEALTH_MS = 20_000;
 
 /** How the page is joined to the server. `error` is the last failure.
  *  @typedef {{ state: 'connecting' | 'live' | 'reconnecting', error: any }} Link
@@ -35,7 +35,7 @@ export class Sync {
     /** Whether all is yet to be read. */
     #lacksAll = true;
     #rereads;
-    #healthAt = 0;
+    #health;
 
     /**
      * @param {Store} store
@@ -50,7 +50,10 @@ export class Sync {
             onLink: (error) => this.#onLink(error),
             onPolled: (after, reply) => this.tabs.handOn(after, reply),
         });
+        this.#health = createHealth(store);
         this.#rereads = createRereads(store, (feed) => this.#isOther(feed));
+        this.researches = createResearches(store,
+            (feed) => this.#isOther(feed));
         this.tabs = createTabs({
             name: SPACE,
             locks: navigator.locks,
@@ -79,6 +82,7 @@ export class Sync {
                 return;
             }
             const same = open !== null && open.feed === all.feed;
+            const ran = this.store.active.peek();
             batch(() => {
                 this.store.clear();
                 applyOverview(this.store, all);
@@ -98,6 +102,7 @@ export class Sync {
             this.#failures = 0;
             this.#lacksAll = false;
             this.#onLink(null);
+            this.#tellEnds(ran);
         } catch (error) {
             if (mine === this.#turn) {
                 this.#failures += 1;
@@ -107,6 +112,19 @@ export class Sync {
                     backoff(this.#failures, Math.random()));
             }
         }
+    }
+
+    /** What ran before all was read anew, and does not any more, has ended
+     *  unheard. @param {string[]} ran */
+    async #tellEnds(ran) {
+        const ended = ran.filter((id) =>
+            !this.store.active.peek().includes(id));
+        await Promise.all(ended.map((id) => this.readRun(id)));
+        this.store.onNews(ended.flatMap((id) => {
+            const run = this.store.runs.peek(id)?.value;
+            return run && !isActive(run.state)
+                ? [{ kind: /** @type {'run'} */ ('run'), run }] : [];
+        }));
     }
 
     /** A conversation that is gone is no reason not to start.
@@ -128,10 +146,22 @@ export class Sync {
             this.restart();
             return false;
         }
-        const { news, touched } = applyChanges(this.store, reply);
-        touched.forEach((id) => this.readRun(id));
-        this.store.onNews(news);
+        try {
+            this.#take(reply);
+        } catch (error) {
+            // What goes wrong in drawing it must not end the feed.
+            globalThis.reportError?.(error);
+        }
         return true;
+    }
+
+    /** @param {Changes} reply */
+    #take(reply) {
+        const { news, touched, odd } = applyChanges(this.store, reply);
+        touched.forEach((id) => this.readRun(id));
+        odd.filter((id) => this.store.threads.peek(id)?.loaded).forEach((id) =>
+            this.readConversation(id).catch(() => {}));
+        this.store.onNews(news);
     }
 
     /** @param {any} error  what this tab met itself; null: nothing */
@@ -150,8 +180,9 @@ export class Sync {
             this.link.value = { state, error };
         }
         if (!error && was.state !== 'live') {
-            this.readHealth();
+            this.#health.read();
             this.#rereads.again();
+            this.researches.again();
         }
     }
 
@@ -193,25 +224,9 @@ export class Sync {
         return this.#rereads.read(id);
     }
 
-    /** How runtime and model are; not more often than asked for. */
-    async readHealth() {
-        this.#healthAt = Date.now();
-        try {
-            this.store.health.value = await api.health();
-        } catch {
-            // The link itself says what is wrong.
-        }
-    }
-
-    /** Once in a while, only while there is a reason to look. */
+    /** Once in a while. */
     tick() {
-        const health = this.store.health.peek();
-        const calm = health?.runtime === 'ok' && health.model !== 'unreachable'
-            && health.model !== 'unauthorized'
-            && this.store.active.peek().length === 0;
-        if (!calm && Date.now() - this.#healthAt > HEALTH_MS) {
-            this.readHealth();
-        }
+        this.#health.tick();
     }
 
     /** There is no network at all; no need to wait for a failure. */

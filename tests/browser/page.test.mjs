@@ -2,9 +2,53 @@
 // the page over a scripted model.
 
 import assert from 'node:assert/strict';
+import { eventually } from '../support/harness.mjs';
 import { browserTest, stage } from './browser.mjs';
 
 const TIMEOUT_MS = 60000;
+
+const LINES = Array.from({ length: 80 }, (_, i) => `Line ${i}`).join('\n\n');
+
+browserTest('one stays at the end however late the page hears of a new size, and goes up at will',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await stage(t, browser);
+    model.next('entry', async (req, reply) => {
+      reply.text(LINES);
+      await reply.hold('more');
+      reply.answer(LINES);
+    });
+    await page.say('Tell me at length');
+    await page.until(page.prose('Tell me'), ([s]) => s?.includes('Line 79'));
+    const left = () => page.tab.locator('.thread').evaluate(async (box) => {
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      return box.scrollHeight - box.scrollTop - box.clientHeight;
+    });
+    await eventually(async () => await left() < 60);
+    // The event comes before the observer has looked, as it may under load.
+    await page.tab.locator('.thread').evaluate((box) => {
+      box.parentElement.style.maxHeight = '200px';
+      box.dispatchEvent(new Event('scroll'));
+    });
+    assert.ok(await left() < 60, 'smaller');
+    await page.tab.locator('.thread').evaluate((box) => {
+      box.parentElement.style.maxHeight = '';
+      box.dispatchEvent(new Event('scroll'));
+    });
+    assert.ok(await left() < 60, 'larger');
+    // Who goes up while it grows stays there.
+    await page.tab.locator('.thread').evaluate((box) => {
+      box.firstElementChild.append(Object.assign(document.createElement('p'),
+        { textContent: 'more', style: 'height: 90px' }));
+      box.scrollTop -= 400;
+      box.dispatchEvent(new Event('scroll'));
+    });
+    assert.ok(await left() > 300, 'gone up');
+    await (await model.held('more')).release();
+    await page.untilAnswered('Tell me');
+    assert.ok(await left() > 1000, 'it grew below');
+    await page.tab.getByRole('button', { name: 'Go to the newest' }).click();
+    assert.ok(await left() < 60, 'and back');
+  });
 
 /** Three pieces, between which the test looks at the page. */
 const PIECES = ['The **first** piece,', ' then `the second`,', ' and the third. 第三片。'];

@@ -10,7 +10,7 @@ globalThis.localStorage = /** @type {any} */ ({
     removeItem: (key) => kept.delete(key) });
 
 const { createSending } = await import('../../static/js/sending.js');
-const { clearDraft, hearDraft, keyed, peekDraft, write } = await import(
+const { clearDraft, hearDraft, keyed, peekDraft, rereadDrafts, write } = await import(
     '../../static/js/drafts.js');
 const { Store } = await import('../../static/js/store.js');
 const { conversation, message } = await import('./things.mjs');
@@ -187,6 +187,23 @@ test('a draft follows what another tab writes and sends, not over what is writte
         hearDraft({ key: null, oldValue: null });
         assert.equal(peekDraft('conv_9').text, 'mine', 'storage was cleared');
     });
+
+test('a page that comes back shows what was written and sent meanwhile', () => {
+    const place = `aside:${new URL('../../static/',
+        import.meta.url).pathname}:draft:`;
+    const { setItem } = globalThis.localStorage;
+    write('', 'of before');
+    write('conv_9', 'of before');
+    kept.set(`${place}conv_9`, '{"text":"of another tab"}');
+    kept.delete(place);
+    globalThis.localStorage.setItem = () => { throw new Error('full'); };
+    write('conv_8', 'not kept');
+    globalThis.localStorage.setItem = setItem;
+    rereadDrafts();
+    assert.deepEqual(['', 'conv_9', 'conv_8'].map((at) => peekDraft(at).text),
+        ['', 'of another tab', 'not kept']);
+    clearDraft('conv_8');
+});
 
 test('what the browser kept and cannot be read does not stop a message', async () => {
     for (const odd of ['{}', '"x"', '[null]', '7', 'null', '[{"key":1}]', '{']) {

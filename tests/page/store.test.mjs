@@ -281,7 +281,7 @@ test('receipts are updated in place and told once', () => {
 
 test('tool calls and sources that came after a read stay', () => {
     const store = started();
-    const call = { id: 'call_2', run_id: 'run_1', state: 'done' };
+    const call = { id: 'call_2', run_id: 'run_1', name: 'note', state: 'done' };
     applyChanges(store, changes([{ seq: 12, kind: 'tool_call.updated',
         run_id: 'run_1', tool_call: call }]));
     applyRunRead(store, runRead(11, run({ answer: answer(1, 2, 'one two ') }), {

@@ -13,8 +13,9 @@ import { ResearchCard } from './research.js';
 /** @typedef {import('../types.js').Run} Run */
 
 export function Panel() {
-    const { store } = useApp();
+    const { store, sync } = useApp();
     const { panel: refusal } = ui.refusals.value;
+    const known = store.hasResearch.get(ui.current.value);
     const here = (store.researchIn.get(ui.current.value) ?? [])
         .map((id) => store.run(id))
         .filter((run) => run !== undefined)
@@ -35,6 +36,9 @@ export function Panel() {
             && current.isConnected ? current
             : document.getElementById('background'))?.focus();
     }
+    useEffect(() => {
+        sync.researches.read(ui.current.peek());
+    }, [ui.current.value, known]);
     useEffect(() => {
         if (!ui.panelRun.peek()) {
             place.current?.focus({ preventScroll: true });

@@ -36,7 +36,7 @@ export function Thread() {
     }
     return html`
         <div class="thread-frame">
-            <div class="thread" ref=${frame} tabindex="0" role="region"
+            <div class=${`thread${atEnd ? ' at-end' : ''}`} ref=${frame} tabindex="0" role="region"
                 aria-label=${t('thread.label')}>
                 <div class="thread-content" ref=${content}>
                     ${thread.hasMore && drawn.length === rows.length && html`<${Older} id=${id}
@@ -93,7 +93,17 @@ function useEnd(sending) {
             return undefined;
         }
         let height = box.scrollHeight;
+        let room = box.clientHeight;
+        let top = box.scrollTop;
         const onScroll = () => {
+            // Of a change of size that onSize has yet to hear of: it was nobody
+            // who scrolled, unless it went up.
+            const isOurs = box.scrollTop >= top && stay.current
+                && (box.scrollHeight !== height || box.clientHeight !== room);
+            top = box.scrollTop;
+            if (isOurs) {
+                return;
+            }
             const left = box.scrollHeight - box.scrollTop - box.clientHeight;
             stay.current = left < END_PX;
             setAtEnd(stay.current);
@@ -106,6 +116,8 @@ function useEnd(sending) {
                 box.scrollTop = box.scrollHeight - height;
             }
             height = box.scrollHeight;
+            room = box.clientHeight;
+            top = box.scrollTop;
         };
         const watch = new ResizeObserver(onSize);
         watch.observe(content.current);
