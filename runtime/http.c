@@ -12,7 +12,7 @@
  * call. It is lowered wherever a deadline is set and found anew when it has
  * passed, so that a byte that moves a deadline costs nothing.
  */
-#include "runtime/http.h"
+#include "runtime/http_inside.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -20,71 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/queue.h>
 
-#include <curl/curl.h>
-
-#include "sql/base/buf.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
-#include "sql/base/version.h"
-
-#define HEADERS_MAX_BYTES ((size_t)64 * 1024)
-#define UPLOAD_BYTES      16384L /* the least that libcurl takes */
-#define IDLE_MAX_SECONDS  30L    /* servers close idle connections, some soon */
-#define RETRY_AFTER_MAX_S ((int64_t)10 * 365 * 86400)
-
-struct http_call {
-    TAILQ_ENTRY(http_call) all;
-    TAILQ_ENTRY(http_call) due;
-    TAILQ_ENTRY(http_call) over;
-    struct http *http;
-    CURL *easy;
-    struct curl_slist *headers;
-    http_data_fn *data;
-    http_done_fn *done;
-    void *ctx;
-
-    char *body; /* NULL once all of it was handed to libcurl */
-    size_t body_len;
-    size_t body_at;
-
-    struct buf in; /* bytes of this turn that data has not seen */
-    size_t left;   /* bytes that may still come */
-    size_t header_bytes;
-
-    int64_t connect_timeout_ms;
-    int64_t first_byte_timeout_ms;
-    int64_t silence_timeout_ms;
-    int64_t end_ms;       /* boot times, also below */
-    int64_t connect_ms;   /* deadline of the connection */
-    int64_t sent_ms;      /* valid if result.sent */
-    int64_t last_byte_ms; /* valid if got_byte */
-
-    bool got_byte;
-    bool is_due;    /* in http->due */
-    bool is_over;   /* in http->over */
-    bool has_ended; /* libcurl no longer has the handle */
-    bool too_large;
-    bool no_memory;
-    char retry_after[64];
-    char date[64];
-    struct http_result result;
-    char error[CURL_ERROR_SIZE];
-};
-
-TAILQ_HEAD(call_list, http_call);
-
-struct http {
-    CURLM *multi;
-    struct call_list calls;
-    struct call_list due;
-    struct call_list over;
-    size_t n_calls;
-    int64_t nearest_ms;
-    bool busy; /* within http_wait */
-};
 
 const char *http_end_name(enum http_end end)
 {
@@ -130,6 +68,12 @@ fail:
     free(h);
     curl_global_cleanup();
     return RC_NOMEM;
+}
+
+const char *http_header(const struct http_call *c, size_t i)
+{
+    assert(i < HTTP_WANT_MAX);
+    return c->values[i] != NULL ? c->values[i] : "";
 }
 
 size_t http_active(const struct http *h)
@@ -194,27 +138,6 @@ static int prereq_cb(void *ctx, char *peer_ip, char *own_ip, int peer_port,
     return CURL_PREREQFUNC_OK;
 }
 
-/* The body is freed once it is handed over: a reply may take minutes. */
-static size_t read_cb(char *to, size_t size, size_t n, void *ctx)
-{
-    struct http_call *c = ctx;
-    size_t len = size * n;
-
-    if (c->body == NULL) {
-        return 0;
-    }
-    if (len > c->body_len - c->body_at) {
-        len = c->body_len - c->body_at;
-    }
-    memcpy(to, c->body + c->body_at, len);
-    c->body_at += len;
-    if (c->body_at == c->body_len) {
-        free(c->body);
-        c->body = NULL;
-    }
-    return len;
-}
-
 static size_t write_cb(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct http_call *c = ctx;
@@ -238,96 +161,7 @@ static size_t write_cb(char *bytes, size_t size, size_t n, void *ctx)
     return c->too_large || c->no_memory ? CURL_WRITEFUNC_ERROR : len;
 }
 
-/* Copies the value if line is this header. A value that does not fit is of no
- * use cut short and is left out. */
-static bool header_value(const char *line, size_t len, const char *name,
-                         char *out, size_t out_len)
-{
-    size_t skip = strlen(name);
-
-    if (len <= skip || line[skip] != ':' ||
-        strncasecmp(line, name, skip) != 0) {
-        return false;
-    }
-    skip++;
-    while (skip < len && (line[skip] == ' ' || line[skip] == '\t')) {
-        skip++;
-    }
-    while (len > skip && (unsigned char)line[len - 1] <= ' ') {
-        len--;
-    }
-    if (len - skip >= out_len || memchr(line + skip, '\0', len - skip)) {
-        return false;
-    }
-    memcpy(out, line + skip, len - skip);
-    out[len - skip] = '\0';
-    return true;
-}
-
-static size_t header_cb(char *line, size_t size, size_t n, void *ctx)
-{
-    struct http_call *c = ctx;
-    struct http_result *r = &c->result;
-    size_t len = size * n;
-    char id[sizeof(r->reply_id)];
-
-    c->header_bytes += len;
-    if (c->header_bytes > HEADERS_MAX_BYTES) {
-        c->too_large = true;
-        return CURL_WRITEFUNC_ERROR;
-    }
-    if (len > 5 && memcmp(line, "HTTP/", 5) == 0) {
-        /* What an interim reply (1xx) said is over. */
-        c->retry_after[0] = '\0';
-        c->date[0] = '\0';
-        r->reply_id[0] = '\0';
-        return len;
-    }
-    (void)header_value(line, len, "Retry-After", c->retry_after,
-                       sizeof(c->retry_after));
-    (void)header_value(line, len, "Date", c->date, sizeof(c->date));
-    if (header_value(line, len, "X-Generation-Id", id, sizeof(id)) ||
-        (r->reply_id[0] == '\0' &&
-         header_value(line, len, "X-Request-Id", id, sizeof(id)))) {
-        memcpy(r->reply_id, id, sizeof(id));
-    }
-    return len;
-}
-
 /* --- the end of a call ------------------------------------------------- */
-
-/* Seconds, or a date; that is set against the reply's own Date, if it has one,
- * since the two clocks may differ. */
-static int64_t retry_after_ms(const char *value, const char *date)
-{
-    int64_t seconds = 0;
-    time_t at, from;
-
-    if (value[0] == '\0') {
-        return -1;
-    }
-    if (strspn(value, "0123456789") == strlen(value)) {
-        for (const char *p = value; *p != '\0'; p++) {
-            seconds = seconds * 10 + (*p - '0');
-            if (seconds > RETRY_AFTER_MAX_S) {
-                seconds = RETRY_AFTER_MAX_S;
-                break;
-            }
-        }
-        return seconds * 1000;
-    }
-    /* Each form of an HTTP date begins with a day's name; curl_getdate takes
-     * much more than that. */
-    at = value[0] >= 'A' && value[0] <= 'Z' ? curl_getdate(value, NULL) : -1;
-    if (at == -1) {
-        return -1;
-    }
-    from = date[0] == '\0' ? -1 : curl_getdate(date, NULL);
-    if (from == -1) {
-        from = (time_t)(clock_unix_ms() / 1000);
-    }
-    return at > from ? (int64_t)(at - from) * 1000 : 0;
-}
 
 /* What libcurl's code means for a call. */
 static enum http_end end_of_code(const struct http_call *c, CURLcode code)
@@ -373,6 +207,8 @@ static void describe(struct http_call *c, CURLcode code)
         own = "the kept connection broke before a reply";
     } else if (c->no_memory) {
         own = "no memory";
+    } else if (c->is_denied) {
+        own = "the address is not allowed";
     } else if (own == NULL) {
         own = c->error[0] != '\0' ? c->error : curl_easy_strerror(code);
     }
@@ -394,7 +230,7 @@ static void call_finish(struct http_call *c, enum http_end end, CURLcode code)
     (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
     (void)curl_multi_remove_handle(c->http->multi, c->easy);
     r->end = end;
-    r->retry_after_ms = retry_after_ms(c->retry_after, c->date);
+    r->retry_after_ms = http_reply_retry_after_ms(c);
     describe(c, code);
     c->has_ended = true;
     c->is_over = true;
@@ -417,9 +253,9 @@ static void call_free(struct http_call *c)
     TAILQ_REMOVE(&h->calls, c, all);
     h->n_calls--;
     curl_easy_cleanup(c->easy);
-    curl_slist_free_all(c->headers);
+    http_request_free(c);
+    http_reply_free(c);
     buf_free(&c->in);
-    free(c->body);
     free(c);
 }
 
@@ -446,107 +282,6 @@ void http_free(struct http *h)
 
 /* --- starting ---------------------------------------------------------- */
 
-static bool is_post(const struct http_options *o)
-{
-    return strcmp(o->method, "POST") == 0;
-}
-
-/* Reads the URL; *loopback tells whether its host is this machine by name. */
-static enum rc check_url(const char *url, bool *loopback)
-{
-    CURLU *u = curl_url();
-    char *scheme = NULL;
-    char *host = NULL;
-    size_t len;
-    enum rc rc = RC_INVALID;
-
-    if (u == NULL) {
-        return RC_NOMEM;
-    }
-    if (curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-        (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0)) {
-        len = strlen(host);
-        *loopback =
-            strcasecmp(host, "localhost") == 0 ||
-            (len > 10 && strcasecmp(host + len - 10, ".localhost") == 0) ||
-            strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
-        rc = RC_OK;
-    }
-    curl_free(scheme);
-    curl_free(host);
-    curl_url_cleanup(u);
-    return rc;
-}
-
-static enum rc check_options(const struct http_options *o, bool *loopback)
-{
-    if (!is_post(o) && strcmp(o->method, "GET") != 0) {
-        return RC_INVALID;
-    }
-    for (const char *p = o->bearer; p != NULL && *p != '\0'; p++) {
-        if ((unsigned char)*p <= ' ' || *p == 0x7f) {
-            return RC_INVALID;
-        }
-    }
-    return check_url(o->url, loopback);
-}
-
-static bool add_header(struct http_call *c, const char *line)
-{
-    struct curl_slist *longer = curl_slist_append(c->headers, line);
-
-    if (longer == NULL) {
-        return false;
-    }
-    c->headers = longer;
-    return true;
-}
-
-static bool set_headers(struct http_call *c, const struct http_options *o)
-{
-    bool ok = add_header(c, "Accept: text/event-stream, application/json") &&
-              add_header(c, "Expect:");
-    struct buf line;
-
-    if (ok && is_post(o)) {
-        ok = add_header(c, "Content-Type: application/json");
-    }
-    if (ok && o->bearer != NULL && o->bearer[0] != '\0') {
-        buf_init(&line, strlen(o->bearer) + 64);
-        buf_printf(&line, "Authorization: Bearer %s", o->bearer);
-        ok = buf_rc(&line) == RC_OK && add_header(c, buf_str(&line));
-        buf_free(&line);
-    }
-    return ok && curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers) ==
-                     CURLE_OK;
-}
-
-static bool set_body(struct http_call *c, const struct http_options *o)
-{
-    CURL *e = c->easy;
-
-    if (!is_post(o)) {
-        return true;
-    }
-    if (o->body_len > 0) {
-        c->body = malloc(o->body_len);
-        if (c->body == NULL) {
-            return false;
-        }
-        memcpy(c->body, o->body, o->body_len);
-        c->body_len = o->body_len;
-    }
-    return curl_easy_setopt(e, CURLOPT_POST, 1L) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
-                            (curl_off_t)o->body_len) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_READFUNCTION, read_cb) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_READDATA, c) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BYTES) ==
-               CURLE_OK;
-}
-
 /* Options that cannot fail with constant arguments, except for memory. */
 static bool set_callbacks(struct http_call *c)
 {
@@ -558,36 +293,9 @@ static bool set_callbacks(struct http_call *c)
            curl_easy_setopt(e, CURLOPT_PREREQDATA, c) == CURLE_OK &&
            curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, write_cb) == CURLE_OK &&
            curl_easy_setopt(e, CURLOPT_WRITEDATA, c) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, header_cb) == CURLE_OK &&
+           curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, http_reply_header) ==
+               CURLE_OK &&
            curl_easy_setopt(e, CURLOPT_HEADERDATA, c) == CURLE_OK;
-}
-
-static bool set_protocol(struct http_call *c, const struct http_options *o,
-                         bool loopback)
-{
-    CURL *e = c->easy;
-    int64_t connect_ms = o->connect_timeout_ms;
-
-    if (loopback && curl_easy_setopt(e, CURLOPT_PROXY, "") != CURLE_OK) {
-        return false;
-    }
-    /* Beside the deadline judged here: it makes libcurl divide the time among
-     * the addresses of a name. */
-    if (connect_ms > LONG_MAX / 2) {
-        connect_ms = LONG_MAX / 2;
-    }
-    return curl_easy_setopt(e, CURLOPT_URL, o->url) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") ==
-               CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
-                            (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms) ==
-               CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, IDLE_MAX_SECONDS) ==
-               CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-           curl_easy_setopt(e, CURLOPT_USERAGENT, "aside/" ASIDE_VERSION) ==
-               CURLE_OK;
 }
 
 static void set_deadlines(struct http_call *c, const struct http_options *o)
@@ -606,7 +314,7 @@ enum rc http_start(struct http *h, const struct http_options *o,
 {
     struct http_call *c;
     bool loopback = false;
-    enum rc rc = check_options(o, &loopback);
+    enum rc rc = http_request_check(o, &loopback);
 
     if (rc != RC_OK) {
         return rc;
@@ -619,13 +327,16 @@ enum rc http_start(struct http *h, const struct http_options *o,
     c->data = data;
     c->done = done;
     c->ctx = ctx;
+    c->want = o->want;
+    c->may_connect = o->may_connect;
+    c->may_connect_ctx = o->may_connect_ctx;
     c->left = o->max_reply_bytes;
     c->result.retry_after_ms = -1;
     buf_init(&c->in, o->max_reply_bytes);
     set_deadlines(c, o);
     c->easy = curl_easy_init();
-    if (c->easy == NULL || !set_callbacks(c) || !set_protocol(c, o, loopback) ||
-        !set_headers(c, o) || !set_body(c, o) ||
+    if (c->easy == NULL || !set_callbacks(c) ||
+        !http_request_set(c, o, loopback) ||
         curl_multi_add_handle(h->multi, c->easy) != CURLM_OK) {
         goto fail;
     }
@@ -637,8 +348,7 @@ enum rc http_start(struct http *h, const struct http_options *o,
 
 fail:
     curl_easy_cleanup(c->easy);
-    curl_slist_free_all(c->headers);
-    free(c->body);
+    http_request_free(c);
     free(c);
     return RC_NOMEM;
 }
@@ -741,13 +451,22 @@ static void run_callbacks(struct http *h)
         /* The analyser does not follow the queue's pointers backwards. */
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         struct http_result result = c->result;
+        char *values[HTTP_WANT_MAX];
         http_done_fn *done = c->done;
         void *ctx = c->ctx;
 
         TAILQ_REMOVE(&h->over, c, over);
         c->is_over = false;
+        for (size_t i = 0; i < HTTP_WANT_MAX; i++) {
+            values[i] = c->values[i];
+            c->values[i] = NULL;
+            result.header[i] = values[i] != NULL ? values[i] : "";
+        }
         call_free(c);
         done(ctx, &result);
+        for (size_t i = 0; i < HTTP_WANT_MAX; i++) {
+            free(values[i]);
+        }
     }
 }
 

@@ -31,6 +31,7 @@
 
 struct http;
 struct http_call;
+struct sockaddr;
 
 enum http_end {
     HTTP_END_DONE = 0,           /* a whole reply came, of whatever status */
@@ -48,11 +49,28 @@ enum http_end {
 /* "connect_timeout" and so on, for logs and rows. Never NULL. */
 const char *http_end_name(enum http_end);
 
+#define HTTP_WANT_MAX 8
+
+/* May a connection to this address be made? Called before each one. */
+typedef bool http_may_connect_fn(void *ctx, const struct sockaddr *);
+
 struct http_options {
-    const char *method; /* "GET" or "POST" */
-    const char *url;    /* http or https */
-    const char *bearer; /* "" or NULL: none */
-    const void *body;   /* of a POST, JSON; copied, and freed once sent */
+    const char *method;     /* "GET", "POST" or "DELETE" */
+    const char *url;        /* http or https */
+    const char *bearer;     /* "" or NULL: none */
+    const char *accept;     /* NULL: an event stream or JSON */
+    const char *user_agent; /* NULL: aside and its version */
+    /* Further lines "Name: value", NULL at the end; or NULL. */
+    const char *const *headers;
+    /* Names of the reply's headers that the caller reads, at most
+     * HTTP_WANT_MAX and NULL at the end; static; or NULL. */
+    const char *const *want;
+    bool compressed; /* let the server compress; limits count what comes out */
+    /* Not NULL: every address is asked about, none is reached through a proxy,
+     * and no kept connection of another call is used. */
+    http_may_connect_fn *may_connect;
+    void *may_connect_ctx;
+    const void *body; /* of a POST, JSON; copied, and freed once sent */
     size_t body_len;
     int64_t connect_timeout_ms;    /* from the start to the connection */
     int64_t first_byte_timeout_ms; /* from the sending to the body's first
@@ -69,7 +87,10 @@ struct http_result {
     int64_t retry_after_ms; /* RFC 9110 10.2.3, either form; -1: none */
     bool sent;              /* bytes of the request may have reached the peer */
     char reply_id[128];     /* X-Generation-Id, else X-Request-Id, else "" */
-    char detail[200];       /* one line for people; "" after HTTP_END_DONE */
+    /* What the headers of want said, "" if nothing (or more than 4 KiB); valid
+     * during the callback. */
+    const char *header[HTTP_WANT_MAX];
+    char detail[200]; /* one line for people; "" after HTTP_END_DONE */
 };
 
 /* Some bytes of the body, of a reply with this status; valid during the
@@ -91,6 +112,10 @@ enum rc http_start(struct http *, const struct http_options *,
 /* Forget a call that has not ended: closes its connection at once and frees
  * it. NULL is allowed. */
 void http_cancel(struct http_call *);
+
+/* What the i-th header of want has said so far, "" if nothing; for a data
+ * callback, and valid during it. */
+const char *http_header(const struct http_call *, size_t i);
 
 /* Calls under way. */
 size_t http_active(const struct http *);

@@ -43,6 +43,8 @@ struct seen {
     int n_data;
     int n_done;
     struct http_result result;
+    char headers[HTTP_WANT_MAX][32];
+    char early[32]; /* the first of them, as the body's first bytes came */
     struct seen *other;
 };
 
@@ -52,7 +54,10 @@ static void on_data(void *ctx, long status, const char *data, size_t len)
 
     ck_assert_int_eq(s->n_done, 0);
     s->status = status;
-    s->n_data++;
+    if (s->n_data++ == 0) {
+        (void)snprintf(s->early, sizeof(s->early), "%s",
+                       http_header(s->call, 0));
+    }
     buf_add(&s->body, data, len);
 }
 
@@ -63,6 +68,10 @@ static void on_done(void *ctx, const struct http_result *result)
     s->call = NULL;
     s->n_done++;
     s->result = *result;
+    for (size_t i = 0; i < HTTP_WANT_MAX; i++) {
+        (void)snprintf(s->headers[i], sizeof(s->headers[i]), "%s",
+                       result->header[i]);
+    }
 }
 
 static void forbidden_done(void *ctx, const struct http_result *result)
@@ -253,6 +262,47 @@ START_TEST(get_has_no_body_and_no_bearer_unless_given)
 }
 END_TEST
 
+START_TEST(further_headers_of_request_and_reply)
+{
+    static const char *const headers[] = {"Mcp-Session-Id: s-1",
+                                          "If-None-Match: \"e\"", NULL};
+    static const char *const want[] = {"x-request-id", "Content-Length",
+                                       "Location", NULL};
+    struct exchange x = {.body = NULL};
+    struct http_options o;
+    struct seen s;
+
+    peer = peer_start(play_exchange, &x);
+    o = options(peer_url(peer));
+    o.method = "DELETE";
+    o.accept = "text/html";
+    o.user_agent = "someone";
+    o.headers = headers;
+    o.want = want;
+    o.compressed = true;
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_DONE);
+    ck_assert_str_eq(s.headers[0], "last"); /* the last of several */
+    ck_assert_str_eq(s.headers[1], "5");
+    ck_assert_str_eq(s.headers[2], "");
+    ck_assert_str_eq(s.early, "last"); /* told while the body comes, too */
+    http_free(http);
+    http = NULL;
+    peer_stop(peer);
+    peer = NULL;
+    ck_assert_ptr_eq(strstr(x.head, "DELETE / HTTP/1.1\r\n"), x.head);
+    ck_assert_ptr_nonnull(strstr(x.head, "\r\nMcp-Session-Id: s-1\r\n"));
+    ck_assert_ptr_nonnull(strstr(x.head, "\r\nIf-None-Match: \"e\"\r\n"));
+    ck_assert_ptr_nonnull(strstr(x.head, "\r\nAccept: text/html\r\n"));
+    ck_assert_ptr_nonnull(strstr(x.head, "\r\nUser-Agent: someone\r\n"));
+    ck_assert_ptr_nonnull(strstr(x.head, "\r\nAccept-Encoding: "));
+    ck_assert_uint_eq(x.body_len, 0);
+    free(x.body);
+    buf_free(&s.body);
+}
+END_TEST
+
 START_TEST(refuses_what_cannot_be_sent)
 {
     static const struct {
@@ -266,6 +316,8 @@ START_TEST(refuses_what_cannot_be_sent)
         {"POST", "http://127.0.0.1/", "key\r\nX-Evil: 1"},
         {"POST", "http://127.0.0.1/", "two words"},
     };
+    static const char *const lines[] = {"no colon", "A: b\r\nX-Evil: 1",
+                                        "A: \x7f"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct http_options o = options(bad[i].url);
@@ -277,6 +329,15 @@ START_TEST(refuses_what_cannot_be_sent)
                           RC_INVALID,
                       "row %zu", i);
         ck_assert_ptr_null(call);
+    }
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const char *const headers[] = {"A: b", lines[i], NULL};
+        struct http_options o = options("http://127.0.0.1/");
+        struct http_call *call = NULL;
+
+        o.headers = headers;
+        ck_assert_int_eq(http_start(http, &o, on_data, on_done, NULL, &call),
+                         RC_INVALID);
     }
     ck_assert_uint_eq(http_active(http), 0);
 }
@@ -884,6 +945,56 @@ START_TEST(a_connection_is_used_again)
 }
 END_TEST
 
+struct guard {
+    bool allow;
+    int asked;
+};
+
+static bool guard(void *ctx, const struct sockaddr *at)
+{
+    struct guard *g = ctx;
+
+    g->asked++;
+    ck_assert_int_eq(at->sa_family, AF_INET);
+    return g->allow;
+}
+
+/* The address is asked about before each connection, also where a connection
+ * to it was kept by a call that had leave; and the guarded call keeps none. */
+START_TEST(no_kept_connection_gets_past_the_guard)
+{
+    struct guard g = {.allow = false};
+    struct http_options o;
+    struct seen s;
+
+    peer = peer_start(play_short_replies, NULL);
+    o = options(peer_url(peer));
+    start(&o, &s);
+    run_until_done(&s);
+    buf_free(&s.body);
+
+    o.may_connect = guard;
+    o.may_connect_ctx = &g;
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_CONNECT);
+    ck_assert_str_eq(s.result.detail, "the address is not allowed");
+    ck_assert(!s.result.sent);
+    ck_assert_int_eq(g.asked, 1);
+    ck_assert_uint_eq(peer_requests(peer), 1);
+    buf_free(&s.body);
+
+    g.allow = true;
+    for (int i = 2; i <= 3; i++) {
+        start(&o, &s);
+        run_until_done(&s);
+        ck_assert_int_eq(s.result.end, HTTP_END_DONE);
+        ck_assert_int_eq(g.asked, i);
+        buf_free(&s.body);
+    }
+}
+END_TEST
+
 /* Answers one request, and hangs up after reading the second, or before. */
 static void play_once(struct peer_conn *c, void *ctx)
 {
@@ -1079,6 +1190,7 @@ Suite *http_suite(void)
     tcase_set_timeout(t, CASE_SECONDS);
     tcase_add_test(t, sends_the_request_as_asked);
     tcase_add_test(t, get_has_no_body_and_no_bearer_unless_given);
+    tcase_add_test(t, further_headers_of_request_and_reply);
     tcase_add_test(t, refuses_what_cannot_be_sent);
     tcase_add_loop_test(t, ends_are_told_apart, 0,
                         (int)(sizeof(ENDINGS) / sizeof(ENDINGS[0])));
@@ -1095,6 +1207,7 @@ Suite *http_suite(void)
     tcase_add_test(t, callbacks_start_calls);
     tcase_add_test(t, free_cancels_what_is_under_way);
     tcase_add_test(t, a_connection_is_used_again);
+    tcase_add_test(t, no_kept_connection_gets_past_the_guard);
     tcase_add_loop_test(t, a_request_is_never_sent_twice, 0, 2);
     tcase_add_test(t, many_streams_at_once);
     tcase_add_test(t, a_silent_stream_wakes_nobody);

@@ -11,6 +11,7 @@ typedef Suite *suite_fn(void);
 /* clang-format off */
 static suite_fn *const SUITES[] = {
     access_suite,
+    address_suite,
     arena_suite,
     buf_suite,
     citations_suite,

@@ -10,6 +10,7 @@
 bool suite_may_abort(void);
 
 Suite *access_suite(void);
+Suite *address_suite(void);
 Suite *arena_suite(void);
 Suite *buf_suite(void);
 Suite *citations_suite(void);

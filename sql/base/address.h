@@ -1,0 +1,38 @@
+/* address.h - which network addresses may be reached on a stranger's word.
+ *
+ * A page or a model names where a fetch goes. Without a rule it could name the
+ * machine itself, its neighbours, or the metadata service of a cloud.
+ */
+#ifndef ASIDE_BASE_ADDRESS_H
+#define ASIDE_BASE_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+/* Addresses and ranges ("10.0.0.0/8", "::1"), separated by spaces. */
+#define ADDRESS_RANGES_MAX 64
+
+struct address_range {
+    unsigned char prefix[16]; /* IPv4 as ::ffff:a.b.c.d */
+    unsigned bits;            /* of prefix that count */
+};
+
+struct address_list {
+    struct address_range range[ADDRESS_RANGES_MAX];
+    size_t n;
+};
+
+/* False: no address or range, host bits set, or more than ADDRESS_RANGES_MAX.
+ */
+bool address_list_parse(const char *text, struct address_list *out);
+
+/* An address of the public internet: global unicast, and none that the
+ * special-purpose registries of RFC 6890 keep for anything else. An IPv4
+ * address inside an IPv6 one counts as what it is. */
+bool address_is_public(const struct sockaddr *);
+
+/* Public, or in one of the ranges. */
+bool address_is_allowed(const struct address_list *, const struct sockaddr *);
+
+#endif
