@@ -170,29 +170,34 @@ static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
 
 /* --- tool calls of the last reply -------------------------------------- */
 
-static enum rc send_tool(struct step *s, struct tool_call *t)
+static enum rc add_job(struct step *s, const struct tool_call *t)
 {
+    struct tool_job **at = &s->live->effects.jobs;
     struct tool_job *job = arena_alloc(s->live->jobs_mem, sizeof(*job));
-    enum rc rc;
 
     if (job == NULL) {
         return RC_TOO_LARGE;
     }
     job->call_id = t->id;
-    (void)snprintf(job->name, sizeof(job->name), "%s", t->name);
+    job->name = arena_strdup(s->live->jobs_mem, t->name);
     job->arguments = arena_strdup(s->live->jobs_mem, t->arguments);
-    if (job->arguments == NULL) {
+    if (job->name == NULL || job->arguments == NULL) {
         return RC_TOO_LARGE;
     }
-    if (t->state == EFFECT_PLANNED) {
-        rc = settle_tool(s, t, EFFECT_SENT, CAUSE_NONE, NULL);
-        if (rc != RC_OK) {
-            return rc;
-        }
+    while (*at != NULL) {
+        at = &(*at)->next;
     }
-    job->next = s->live->effects.jobs;
-    s->live->effects.jobs = job;
+    *at = job;
     return RC_OK;
+}
+
+static enum rc send_tool(struct step *s, struct tool_call *t)
+{
+    enum rc rc = add_job(s, t);
+
+    return rc == RC_OK && t->state == EFFECT_PLANNED
+               ? settle_tool(s, t, EFFECT_SENT, CAUSE_NONE, NULL)
+               : rc;
 }
 
 /* A question that was open when the Run went on: its call gets its result. */
@@ -236,6 +241,14 @@ static struct break_off find_break(const struct step *s,
                   "new, which follows\"}"};
 }
 
+/* The calls of one reply, in its order. */
+struct calls {
+    struct break_off off;
+    int64_t open; /* under way */
+    bool alone;   /* what follows waits for a call that is made alone */
+    bool wait;    /* something is under way, or will be */
+};
+
 /* A call that only its row knows of was under way in a runtime that is no
  * more (R29). */
 static bool left_behind(const struct step *s, const struct tool_call *t)
@@ -243,51 +256,95 @@ static bool left_behind(const struct step *s, const struct tool_call *t)
     return t->state == EFFECT_SENT && !s->live->known;
 }
 
-static enum rc decide_call(struct step *s, struct tool_call *t,
-                           const struct break_off *b, bool *wait)
+/* Room for one more: as many as are allowed at once, and what is not safe by
+ * itself. */
+static bool has_room(const struct step *s, const struct calls *c, bool safe)
 {
-    if (t->state == EFFECT_PLANNED && b->yes) {
-        return settle_tool(s, t, EFFECT_SKIPPED, b->cause, b->result);
+    return !c->alone && c->open < (safe ? s->rt->conf.tools_parallel : 1);
+}
+
+static enum rc decide_planned_call(struct step *s, struct tool_call *t,
+                                   struct calls *c)
+{
+    bool safe = settle_is_safe(s, t);
+
+    if (c->off.yes) {
+        return settle_tool(s, t, EFFECT_SKIPPED, c->off.cause, c->off.result);
     }
-    if (t->state == EFFECT_SENT && b->yes && s->now_ms >= b->grace_end_ms) {
-        return settle_tool(s, t, EFFECT_INTERRUPTED, b->cause, b->result);
+    c->wait = true;
+    if (!has_room(s, c, safe)) {
+        c->alone = c->alone || !safe; /* none passes it */
+        return RC_OK;
     }
+    c->open++;
+    c->alone = !safe;
+    return send_tool(s, t);
+}
+
+/* Cut it short? What is not safe runs to its time-out (R21), but not past the
+ * end of the Run's own time. */
+static bool must_cut(const struct step *s, const struct break_off *b, bool safe)
+{
+    return b->yes &&
+           (safe ? s->now_ms >= b->grace_end_ms : b->cause == CAUSE_DEADLINE);
+}
+
+static enum rc decide_sent_call(struct step *s, struct tool_call *t,
+                                struct calls *c)
+{
+    bool safe = settle_is_safe(s, t);
+
+    if (left_behind(s, t)) {
+        run_set_phase(s, PHASE_RECOVERING);
+        if (!safe) {
+            return settle_tool(s, t, EFFECT_UNKNOWN, CAUSE_NONE,
+                               settle_unknown);
+        }
+    }
+    if (must_cut(s, &c->off, safe)) {
+        return safe ? settle_tool(s, t, EFFECT_INTERRUPTED, c->off.cause,
+                                  c->off.result)
+                    : settle_tool(s, t, EFFECT_UNKNOWN, c->off.cause,
+                                  settle_unknown);
+    }
+    if (c->off.yes && safe) {
+        run_wake_in(s, c->off.grace_end_ms - s->now_ms);
+    }
+    c->wait = true;
+    c->open++;
+    c->alone = c->alone || !safe;
+    /* What only reads is made again under the same row. */
+    return tool_under_way(s->live, t->id) ? RC_OK : send_tool(s, t);
+}
+
+static enum rc decide_call(struct step *s, struct tool_call *t, struct calls *c)
+{
     if (t->state != EFFECT_PLANNED && t->state != EFFECT_SENT) {
         return RC_OK;
     }
-    if (t->repeats != 0) {
-        return tool_share(s, t, wait);
+    if (t->repeats != 0 && !(t->state == EFFECT_PLANNED && c->off.yes)) {
+        return tool_share(s, t, &c->wait);
     }
-    if (left_behind(s, t)) {
-        run_set_phase(s, PHASE_RECOVERING);
-        if (!tool_find(t->name)->safe) {
-            return settle_tool(s, t, EFFECT_UNKNOWN, CAUSE_NONE,
-                               "{\"error\":\"the outcome is unknown: it may "
-                               "have been carried out, and is not repeated\"}");
-        }
-    }
-    *wait = true;
-    if (b->yes) {
-        run_wake_in(s, b->grace_end_ms - s->now_ms);
-    }
-    /* What only reads is done again under the same row. */
-    return live_tool_running(s->live, t->id) ? RC_OK : send_tool(s, t);
+    return t->state == EFFECT_PLANNED ? decide_planned_call(s, t, c)
+                                      : decide_sent_call(s, t, c);
 }
 
 static enum rc decide_calls(struct step *s, const struct request *last,
                             const struct handoff *h, bool pending, bool *wait)
 {
-    const struct break_off b = find_break(s, h, pending);
+    struct calls c = {.off = find_break(s, h, pending)};
     struct tool_call *calls = NULL;
     size_t n = 0;
     enum rc rc =
         store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls, &n);
 
     for (size_t i = 0; i < n && rc == RC_OK && !run_over(s); i++) {
-        rc = calls[i].state == EFFECT_SENT && tool_find(calls[i].name) == NULL
+        rc = calls[i].state == EFFECT_SENT &&
+                     strcmp(calls[i].name, "ask_user") == 0
                  ? close_question(s, &calls[i], h, pending)
-                 : decide_call(s, &calls[i], &b, wait);
+                 : decide_call(s, &calls[i], &c);
     }
+    *wait = *wait || c.wait;
     return rc;
 }
 

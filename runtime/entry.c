@@ -54,7 +54,7 @@ static enum rc take_call(struct step *s, const struct request *q,
                          bool further, struct exchange *x)
 {
     const struct model_call *c = &reply->calls[n];
-    const struct tool *tool = tool_find(c->name);
+    const struct tool *tool = tool_find(s->rt, c->name);
     struct operation_result r;
     struct tool_call t;
     enum rc rc = tool_insert(s, q, c, n, &t);

@@ -128,14 +128,14 @@ static enum rc apply_results(struct step *s)
 {
     enum rc rc = RC_OK;
 
-    for (struct tool_result *r = s->live->facts.results;
-         r != NULL && rc == RC_OK; r = r->next) {
+    for (struct tool_work *w = tool_next_done(s->live, NULL);
+         w != NULL && rc == RC_OK; w = tool_next_done(s->live, w)) {
         struct tool_call t;
 
-        rc = store_tool_call_get(s->rt->store, 0, r->call_id, s->mem, &t);
+        rc = store_tool_call_get(s->rt->store, 0, w->call_id, s->mem, &t);
         /* An interrupted call's late result changes nothing. */
         if (rc == RC_OK && t.state == EFFECT_SENT) {
-            rc = tool_settle(s, &t, r);
+            rc = tool_settle(s, &t, &w->result);
         }
     }
     return rc;
@@ -147,7 +147,7 @@ enum rc facts_apply(struct step *s)
     struct request last;
     enum rc rc = facts_apply_text(s);
 
-    if (rc == RC_OK && f->results != NULL) {
+    if (rc == RC_OK) {
         rc = apply_results(s);
     }
     if (rc == RC_OK && f->saying != NULL) {

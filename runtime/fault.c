@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/runtime.h"
+#include "sql/base/json.h"
 
 static int64_t sent;
 
@@ -46,55 +47,102 @@ int64_t fault_look_ms(int64_t usual_ms)
     return ms > 0 ? ms : usual_ms;
 }
 
-static void run_abort(struct runtime *rt, struct live *live,
-                      const struct tool_job *job)
+static void run_abort(struct tool_work *w)
 {
-    (void)rt;
-    (void)live;
-    (void)job;
+    (void)w;
     abort();
 }
 
-static void leave_result(struct live *live, const struct tool_job *job)
+static void run_hang(struct tool_work *w)
 {
-    struct tool_result *r = arena_alloc(live->facts.mem, sizeof(*r));
-
-    if (r == NULL) {
-        abort();
-    }
-    r->call_id = job->call_id;
-    r->summary = "done";
-    r->next = live->facts.results;
-    live->facts.results = r;
-}
-
-static void run_hang(struct runtime *rt, struct live *live,
-                     const struct tool_job *job)
-{
-    (void)rt;
     while (getenv("ASIDE_FAULT_HANG") != NULL) {
         (void)pause();
     }
-    leave_result(live, job);
+    w->result.summary = "done";
+    tool_done(w);
 }
 
-static void run_once(struct runtime *rt, struct live *live,
-                     const struct tool_job *job)
+static void run_once(struct tool_work *w)
 {
     const char *path = getenv("ASIDE_FAULT_FILE");
     FILE *f = path == NULL ? NULL : fopen(path, "a");
 
-    (void)rt;
     if (f == NULL || fputs("done\n", f) == EOF || fclose(f) != 0) {
         abort();
     }
-    leave_result(live, job);
+    w->result.summary = "done";
+    tool_done(w);
+}
+
+static void on_got(void *ctx, const struct http_result *res)
+{
+    struct tool_work *w = ctx;
+
+    w->own = NULL;
+    tool_enter(w);
+    if (res->end != HTTP_END_DONE) {
+        tool_fail(w, http_end_name(res->end));
+    } else {
+        w->result.text = arena_printf(w->mem, "{\"status\":%ld}", res->status);
+        w->result.summary = "got";
+    }
+    tool_leave(w);
+    tool_done(w);
+}
+
+static void run_get(struct tool_work *w)
+{
+    cJSON *args = NULL;
+    struct http_call *call = NULL;
+    struct http_options o = {.method = "GET",
+                             .connect_timeout_ms = 60000,
+                             .first_byte_timeout_ms = 60000,
+                             .silence_timeout_ms = 60000,
+                             .total_timeout_ms = 60000,
+                             .max_reply_bytes = 1000};
+    enum rc rc = json_parse(w->arguments, strlen(w->arguments), &args, NULL);
+
+    if (rc == RC_OK) {
+        o.url = json_str(args, "url", "");
+        rc = http_start(w->rt->http, &o, NULL, on_got, w, &call);
+    }
+    json_free(args);
+    w->own = call;
+    if (rc != RC_OK) {
+        tool_fail(w, "no such place");
+        tool_done(w);
+    }
+}
+
+static void cancel_get(struct tool_work *w)
+{
+    http_cancel(w->own);
 }
 
 static const struct tool TOOLS[] = {
     {.name = "fault_abort", .safe = true, .run = run_abort},
     {.name = "fault_hang", .safe = true, .run = run_hang},
     {.name = "fault_once", .safe = false, .run = run_once},
+    {.name = "fault_get",
+     .safe = true,
+     .timeout_ms = 60000,
+     .run = run_get,
+     .cancel = cancel_get},
+    {.name = "fault_get_once",
+     .safe = false,
+     .timeout_ms = 60000,
+     .run = run_get,
+     .cancel = cancel_get},
+    {.name = "fault_get_soon",
+     .safe = true,
+     .timeout_ms = 300,
+     .run = run_get,
+     .cancel = cancel_get},
+    {.name = "fault_get_once_soon",
+     .safe = false,
+     .timeout_ms = 3000,
+     .run = run_get,
+     .cancel = cancel_get},
 };
 
 const struct tool *fault_tool(const char *name)

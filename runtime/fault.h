@@ -18,7 +18,10 @@ int64_t fault_look_ms(int64_t usual_ms);
 
 /* Tools that no model is offered: fault_abort dies, fault_hang does not return
  * while ASIDE_FAULT_HANG is set, fault_once is not safe to repeat and adds a
- * line to the file ASIDE_FAULT_FILE. NULL: none of that name. */
+ * line to the file ASIDE_FAULT_FILE. fault_get reads {"url"} over HTTP, and is done
+ * when the reply is; fault_get_once is the same and not safe to repeat;
+ * fault_get_soon and fault_get_once_soon have 0.3 s and 3 s for it. NULL: none
+ * of that name. */
 const struct tool *fault_tool(const char *name);
 
 #endif

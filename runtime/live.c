@@ -13,7 +13,6 @@
 #define JOBS_BYTES  (4u << 20)
 #define TEXT_BYTES  (8u << 20)
 #define BODY_BYTES  (8u << 20)
-#define RUNNING_MAX 64
 
 /* Position of the first Run with an id not below run_id. */
 static size_t position(const struct runtime *rt, int64_t run_id)
@@ -60,12 +59,12 @@ static enum rc make_room(struct runtime *rt)
 static void free_live(struct live *l)
 {
     flight_drop(l);
+    tool_free_all(l);
     live_clear_effects(l);
     buf_free(&l->effects.body);
     buf_free(&l->facts.text);
     arena_free(l->facts.mem);
     arena_free(l->jobs_mem);
-    free(l->running);
     free(l);
 }
 
@@ -83,8 +82,7 @@ static struct live *new_live(int64_t run_id)
     buf_init(&l->effects.body, BODY_BYTES);
     l->facts.mem = arena_new(FACTS_BYTES);
     l->jobs_mem = arena_new(JOBS_BYTES);
-    l->running = calloc(RUNNING_MAX, sizeof(l->running[0]));
-    if (l->facts.mem == NULL || l->jobs_mem == NULL || l->running == NULL) {
+    if (l->facts.mem == NULL || l->jobs_mem == NULL) {
         free_live(l);
         return NULL;
     }
@@ -144,7 +142,7 @@ void live_clear_facts(struct live *l)
     l->facts.first = false;
     l->facts.saying = NULL;
     memset(&l->facts.outcome, 0, sizeof(l->facts.outcome));
-    l->facts.results = NULL;
+    tool_forget_done(l);
     arena_reset(l->facts.mem);
 }
 
@@ -153,21 +151,12 @@ void live_clear_effects(struct live *l)
     l->effects.drop_flight = false;
     l->effects.send_request = 0;
     l->effects.jobs = NULL;
+    l->effects.drops = NULL;
     l->effects.gone = false;
     buf_clear(&l->effects.body);
-    if (l->waiting == NULL) {
+    if (l->jobs_mem != NULL) {
         arena_reset(l->jobs_mem);
     }
-}
-
-bool live_tool_running(const struct live *l, int64_t call_id)
-{
-    for (size_t i = 0; i < l->n_running; i++) {
-        if (l->running[i] == call_id) {
-            return true;
-        }
-    }
-    return false;
 }
 
 void live_await_place(struct runtime *rt, struct live *l)

@@ -63,19 +63,20 @@ static bool text_due(const struct runtime *rt, const struct live *l,
                             now - rt->flushed_ms >= flush_ms(rt));
 }
 
-/* The connection of a Run that was stopped is closed at once: that waits for
+/* The connections of a Run that was stopped are closed at once: that waits for
  * no commit of ours (R24). */
 static enum rc close_if_ended(struct runtime *rt, struct live *l)
 {
     struct run run;
     enum rc rc;
 
-    if (l->flight == NULL) {
+    if (l->flight == NULL && l->works == NULL) {
         return RC_OK;
     }
     rc = store_run_get(rt->store, 0, l->id, false, rt->mem, &run);
     if (rc == RC_NOT_FOUND || (rc == RC_OK && states_run_ended(run.state))) {
         flight_hang_up(l);
+        tool_cancel_all(l);
     }
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
@@ -310,6 +311,7 @@ static void move_clock(struct live *l)
 static void carry_out(struct runtime *rt, struct live *l)
 {
     struct tool_job *jobs = l->effects.jobs;
+    struct tool_drop *drops = l->effects.drops;
 
     live_clear_facts(l);
     move_clock(l);
@@ -328,6 +330,10 @@ static void carry_out(struct runtime *rt, struct live *l)
         l->effects.send_request = 0;
         buf_clear(&l->effects.body);
     }
+    for (; drops != NULL; drops = drops->next) {
+        tool_cancel(l, drops->call_id);
+    }
+    l->effects.drops = NULL;
     l->effects.jobs = NULL;
     for (; jobs != NULL; jobs = jobs->next) {
         tool_start(rt, l, jobs);
@@ -465,6 +471,7 @@ static void fire_timers(struct runtime *rt, int64_t now)
             l->wake_ms = 0;
             l->dirty = true;
         }
+        tool_expire(l, now);
     }
 }
 
@@ -485,6 +492,7 @@ static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
         const struct live *l = rt->lives[i];
 
         earlier(&at, l->wake_ms);
+        earlier(&at, tool_deadline_ms(l));
         if (l->dirty) {
             earlier(&at, now);
         }

@@ -47,14 +47,40 @@ static enum rc list_runs(struct step *s, struct offer *o)
     return RC_OK;
 }
 
+/* The tools that are configured. */
+static enum rc list_tools(struct step *s, struct offer *o)
+{
+    const struct tool **list;
+    size_t n = 0;
+
+    while (tool_at(s->rt, n) != NULL) {
+        n++;
+    }
+    list = arena_alloc(s->mem, (n + 1) * sizeof(list[0]));
+    if (list == NULL) {
+        return RC_TOO_LARGE;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct tool *t = tool_at(s->rt, i);
+
+        if (t->offered == NULL || t->offered(s->rt)) {
+            list[o->n_tools++] = t;
+        }
+    }
+    o->tools = list;
+    return RC_OK;
+}
+
 enum rc offer_find(struct step *s, struct offer *o)
 {
     bool free_slot;
     enum rc rc;
 
-    *o = (struct offer){.look_up = s->rt->indexer != NULL,
-                        .ask = s->run.missing_info != MISSING_ASSUME};
-    rc = store_occupancy(s->rt->store, s->run.account_id, &o->occupancy);
+    *o = (struct offer){.ask = s->run.missing_info != MISSING_ASSUME};
+    rc = list_tools(s, o);
+    if (rc == RC_OK) {
+        rc = store_occupancy(s->rt->store, s->run.account_id, &o->occupancy);
+    }
     if (rc != RC_OK || s->run.kind == RUN_RESEARCH) {
         return rc;
     }

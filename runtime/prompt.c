@@ -156,11 +156,10 @@ static void put_operations(struct json_out *j, const struct offer *o)
 /* The tools of the table: look-ups everywhere, the rest for research. */
 static void put_tools(struct json_out *j, const struct offer *o, bool all)
 {
-    for (size_t i = 0; tool_at(i) != NULL; i++) {
-        const struct tool *t = tool_at(i);
-        bool look_up = t->run != NULL;
+    for (size_t i = 0; i < o->n_tools; i++) {
+        const struct tool *t = o->tools[i];
 
-        if (look_up ? o->look_up : all) {
+        if (all || t->run != NULL) {
             put_tool(j, t->name, t->description, t->schema);
         }
     }

@@ -127,7 +127,7 @@ static bool has_call(const struct model_reply *r, const char *name)
 
 static enum rc take_other(struct step *s, struct tool_call *t, bool asking)
 {
-    const struct tool *tool = tool_find(t->name);
+    const struct tool *tool = tool_find(s->rt, t->name);
     bool refused = false;
 
     if (tool == NULL) {

@@ -277,6 +277,9 @@ enum rc run_step_shutdown(struct step *s)
     if (rc == RC_OK && last.state == EFFECT_SENT) {
         rc = settle_cut_short(s, &last, EFFECT_INTERRUPTED, CAUSE_SHUTDOWN);
     }
+    if (rc == RC_OK) {
+        rc = settle_unsafe(s, &last, CAUSE_SHUTDOWN);
+    }
     s->save = true; /* active_ms so far */
     return rc == RC_OK || rc == RC_NOT_FOUND ? save_if_changed(s) : rc;
 }

@@ -20,7 +20,8 @@
  *   offer.c     what a request may offer
  *   flight.c    one model request under way
  *   standby.c   waiting for the ownership of the database
- *   tool.c      tools: table and execution
+ *   tool.c      tools: their table, rows of calls, what the model is told
+ *   tool_work.c tool calls under way: start, end, time-out, cancel
  *   indexer.c   the library's indexer, a child process
  */
 #ifndef ASIDE_RUNTIME_RUNTIME_H
@@ -43,6 +44,7 @@ struct flight;
 struct indexer;
 struct lease_lock;
 struct runtime;
+struct tool;
 
 /* --- facts: what happened outside since the last commit ---------------- */
 
@@ -68,10 +70,10 @@ struct passage {
     const char *text;
 };
 
-/* What a tool call brought; memory of facts.mem. */
+/* What a tool call brought; memory of its work. */
 struct tool_result {
-    int64_t call_id; /* row */
     bool failed;
+    bool unknown; /* failed, and it may have been carried out all the same */
     const char *error;   /* failed: told to the model and the person */
     const char *summary; /* told to the person */
     const char *title;   /* of the document read, or NULL */
@@ -79,8 +81,7 @@ struct tool_result {
     const struct passage *passages;
     size_t n_passages;
     bool has_more;
-    const char *text; /* without passages: told to the model */
-    struct tool_result *next;
+    const char *text; /* JSON told to the model in place of all this, or NULL */
 };
 
 struct facts {
@@ -89,16 +90,21 @@ struct facts {
     bool first;         /* the first chunk with a choice has come */
     const char *saying; /* research: what the model says, for the progress */
     struct outcome outcome;
-    struct tool_result *results;
 };
 
 /* --- effects: what to do once the turn is committed -------------------- */
 
 struct tool_job {
     int64_t call_id;
-    char name[64];
-    char *arguments;
+    const char *name;
+    const char *arguments;
     struct tool_job *next;
+};
+
+/* A call under way whose row has got its outcome without it. */
+struct tool_drop {
+    int64_t call_id;
+    struct tool_drop *next;
 };
 
 struct effects {
@@ -106,8 +112,10 @@ struct effects {
     int64_t send_request; /* send this request; 0: none */
     enum request_purpose purpose;
     struct buf body;
-    struct tool_job *jobs; /* tools to run; memory of live.jobs_mem */
-    bool gone;             /* the Run has ended: forget it */
+    struct tool_job *jobs;   /* tools to run, in order of the reply; memory of
+                              * live.jobs_mem, as the next */
+    struct tool_drop *drops; /* tool calls to cancel */
+    bool gone;               /* the Run has ended: forget it */
 };
 
 /* --- Runs at work ------------------------------------------------------ */
@@ -132,9 +140,7 @@ struct live {
     struct facts facts;
     struct effects effects;
     struct arena *jobs_mem;
-    struct tool_job *waiting; /* jobs that wait for the indexer */
-    int64_t *running;         /* rows of tool calls under way */
-    size_t n_running;
+    struct tool_work *works; /* tool calls under way, ascending by row */
 };
 
 struct runtime {
@@ -193,7 +199,6 @@ void live_remove(struct runtime *, struct live *);
 void live_clear_facts(struct live *);
 void live_clear_effects(struct live *);
 void live_free_all(struct runtime *);
-bool live_tool_running(const struct live *, int64_t call_id);
 /* Wait for a place of the provider, behind those who wait already. */
 void live_await_place(struct runtime *, struct live *);
 /* Another Run is before this one: short work, or who waited longer (R20). */
@@ -281,9 +286,10 @@ struct offer {
     bool start;
     bool steer; /* adjust, stop, inspect */
     bool reply;
-    bool proceed; /* continue_research */
-    bool look_up; /* library tools */
-    bool ask;     /* ask_user */
+    bool proceed;                    /* continue_research */
+    bool ask;                        /* ask_user */
+    const struct tool *const *tools; /* of the table, as configured */
+    size_t n_tools;
     struct occupancy occupancy;
     struct run *listed; /* Runs of the conversation that may be named */
     size_t n_listed;
@@ -312,25 +318,73 @@ size_t flight_count(const struct runtime *);
 /* Ask the endpoint for its models, to learn how it is. */
 void flight_probe(struct runtime *);
 
-/* --- tool.c ------------------------------------------------------------ */
+/* --- tools --------------------------------------------------------------- */
+
+/* A tool call under way: from the commit that says "sent" to the one that has
+ * its outcome. tool_work.c makes it and frees it; a Run has as many at once as
+ * tools.parallel says, and each has an end in time.
+ *
+ * It begins with the tool's run, outside any transaction, and ends in one of two
+ * ways, never both:
+ *
+ *   done    the tool has filled in result and calls tool_done: within run, or
+ *           later from a callback of the loop (http.h, a descriptor, a timer).
+ *           The Run's next step puts the result into rows. Results are told to
+ *           the model in the order of its calls, whatever the order they came in.
+ *   cancel  the call's row has its outcome already: the Run has ended or was
+ *           stopped (R24), the person said something new and 2 s of grace are
+ *           over (R21; only what is safe), a deadline has passed, the tool's
+ *           own time is over, or the runtime ends. The tool closes what it has
+ *           open, gives back what own holds, and does not call back any more.
+ *
+ * After either the tool does not touch the work. Nothing blocks: run, callbacks
+ * and cancel return at once, and slow or hostile bytes are read in a child. A
+ * runtime that dies says nothing: the row stays "sent", and the next one runs
+ * what is safe again from the start, under the same row, and tells the model of
+ * the rest that the outcome is unknown (R29).
+ */
+struct tool_work {
+    struct runtime *rt;
+    const struct tool *tool; /* stays valid as long as the work */
+    int64_t run_id;          /* rows */
+    int64_t call_id;
+    const char *arguments; /* JSON text of the model: not checked yet */
+    struct arena *mem;     /* goes with the work; holds the result */
+    struct tool_result result;
+    void *own; /* the tool's own state */
+
+    /* tool_work.c's own. */
+    struct live *live;
+    enum { WORK_WAITS = 0, WORK_RUNS, WORK_DONE } state;
+    int64_t deadline_ms; /* boot time; valid if it runs */
+    int64_t effect_n;
+    struct tool_work *next;
+};
 
 struct tool {
     const char *name;
-    bool safe;          /* may be repeated after a crash (R29) */
+    /* May be made again after a crash (R29), and at once with others: it only
+     * reads. What is not safe is made alone, in its place among the calls. */
+    bool safe;
+    bool needs_index;   /* waits, for a while, until the library is indexed */
+    int64_t timeout_ms; /* from run to tool_done */
     const char *schema; /* JSON of the function's parameters */
     const char *description;
-    /* Runs outside the transaction; its result goes to facts. NULL: carried out
-     * inside the transaction by research.c. */
-    void (*run)(struct runtime *, struct live *, const struct tool_job *);
+    /* Is it configured? NULL: always. */
+    bool (*offered)(const struct runtime *);
+    /* Start the call; NULL: see inside. */
+    void (*run)(struct tool_work *);
+    /* NULL: it always ends within run. */
+    void (*cancel)(struct tool_work *);
     /* Without run: settles the call, in the transaction of its reply. */
     enum rc (*inside)(struct step *, struct tool_call *, const cJSON *args);
 };
-const struct tool *tool_find(const char *name);
-const struct tool *tool_at(size_t i); /* NULL after the last */
-/* Run a job now, or keep it until the indexer is done. */
-void tool_start(struct runtime *, struct live *, const struct tool_job *);
-/* The indexer is done: run what waited for it. */
-void tool_resume(struct runtime *);
+
+/* --- tool.c ------------------------------------------------------------ */
+
+const struct tool *tool_find(const struct runtime *, const char *name);
+/* The i-th of all, configured or not; NULL after the last. */
+const struct tool *tool_at(const struct runtime *, size_t i);
 /* What the model is told of a result; sources get their numbers in the step's
  * transaction. */
 enum rc tool_settle(struct step *, struct tool_call *,
@@ -356,10 +410,45 @@ enum rc tool_question(struct step *, const char *arguments,
 /* A note call. */
 enum rc tool_note(struct step *, struct tool_call *,
                   const cJSON *args) RC_MUST_CHECK;
-void tool_library_search(struct runtime *, struct live *,
-                         const struct tool_job *);
-void tool_library_read(struct runtime *, struct live *,
-                       const struct tool_job *);
+
+/* --- tool_work.c: for the tools ------------------------------------------ */
+
+/* Why it failed, for the model and the person; not freed. */
+void tool_fail(struct tool_work *, const char *why);
+/* The result is there. Not within cancel. */
+void tool_done(struct tool_work *);
+/* Around what a callback does for a call, before the call is done: a Run whose
+ * bytes bring the runtime down is known by it (R29). */
+void tool_enter(struct tool_work *);
+void tool_leave(struct tool_work *);
+
+/* --- tool_work.c: for the Run and the loop -------------------------------- */
+
+/* Run a job now, or once the library is indexed. */
+void tool_start(struct runtime *, struct live *, const struct tool_job *);
+bool tool_under_way(const struct live *, int64_t call_id);
+/* Those that are done, to be put into rows: the first, and the one after. */
+struct tool_work *tool_next_done(const struct live *,
+                                 const struct tool_work *after);
+/* Their rows are written: forget them. */
+void tool_forget_done(struct live *);
+/* Cancel; no such call is allowed. */
+void tool_cancel(struct live *, int64_t call_id);
+/* Cancel those that are not done. */
+void tool_cancel_all(struct live *);
+void tool_free_all(struct live *);
+/* Boot time of the nearest end of a call's time; 0: none. */
+int64_t tool_deadline_ms(const struct live *);
+/* End the calls whose time is over. */
+void tool_expire(struct live *, int64_t boot_ms);
+/* The indexer is done: run what waited for it. */
+void tool_resume(struct runtime *);
+
+/* --- tool_library.c ------------------------------------------------------ */
+
+void tool_library_search(struct tool_work *);
+void tool_library_read(struct tool_work *);
+bool tool_library_offered(const struct runtime *);
 
 /* --- indexer.c --------------------------------------------------------- */
 

@@ -2,6 +2,17 @@
  * or left by a Run that has ended. */
 #include "runtime/run_inside.h"
 
+const char settle_unknown[] =
+    "{\"error\":\"the outcome is unknown: it may have been carried out, and "
+    "is not repeated\"}";
+
+bool settle_is_safe(const struct step *s, const struct tool_call *t)
+{
+    const struct tool *tool = tool_find(s->rt, t->name);
+
+    return tool != NULL && tool->safe;
+}
+
 /* What a request without a proper end has used: as told, if its end had come
  * already; else an estimate on the safe side (R25). */
 static struct usage usage_of(struct step *s, const struct request *r)
@@ -42,16 +53,54 @@ enum rc settle_cut_short(struct step *s, struct request *last,
     return rc;
 }
 
+/* What of it is under way is cancelled once this is committed. */
+static enum rc drop_tool(struct step *s, const struct tool_call *t)
+{
+    struct tool_drop *d = arena_alloc(s->live->jobs_mem, sizeof(*d));
+
+    if (d == NULL) {
+        return RC_TOO_LARGE;
+    }
+    d->call_id = t->id;
+    d->next = s->live->effects.drops;
+    s->live->effects.drops = d;
+    return RC_OK;
+}
+
 enum rc settle_tool(struct step *s, struct tool_call *t,
                     enum effect_state state, enum effect_cause cause,
                     const char *result)
 {
     enum effect_state from = t->state;
+    enum rc rc = from == EFFECT_SENT ? drop_tool(s, t) : RC_OK;
 
+    if (rc != RC_OK) {
+        return rc;
+    }
     t->state = state;
     t->cause = cause;
     t->result = result;
     return store_tool_call_move(s->rt->store, &s->run, t, from, s->now_ms);
+}
+
+/* What only reads stays sent, and is made again by the next runtime. */
+enum rc settle_unsafe(struct step *s, const struct request *last,
+                      enum effect_cause cause)
+{
+    struct tool_call *calls = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls, &n);
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        if (calls[i].state == EFFECT_SENT &&
+            tool_under_way(s->live, calls[i].id) &&
+            !settle_is_safe(s, &calls[i])) {
+            rc = settle_tool(s, &calls[i], EFFECT_UNKNOWN, cause,
+                             settle_unknown);
+        }
+    }
+    return rc;
 }
 
 /* A Run that has ended: close what is under way, settle the rows (R24). */

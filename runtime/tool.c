@@ -1,8 +1,5 @@
-/* tool.c - the tools of the model: their table, when they run, and what the
- * model is told.
- *
- * A tool runs after the commit that says "sent", outside any transaction, and
- * leaves a result among the facts; the next step stores it. */
+/* tool.c - the tools of the model: their table, the rows of their calls, and
+ * what the model is told. tool_work.c runs them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +7,9 @@
 #include "runtime/fault.h"
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
-#include "sql/base/log.h"
-#include "sql/store_lease.h"
 
-#define RESULT_BYTES (1u << 20)
-#define RUNNING_MAX  64
+#define RESULT_BYTES       (1u << 20)
+#define LIBRARY_TIMEOUT_MS 60000
 /* Longer arguments are not compared with those of other calls: it costs the
  * square of their members. */
 #define SAME_BYTES 4096
@@ -27,6 +22,9 @@ static const struct tool TOOLS[] = {
          "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\"},"
          "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10}},"
          "\"required\":[\"query\"],\"additionalProperties\":false}",
+     .needs_index = true,
+     .timeout_ms = LIBRARY_TIMEOUT_MS,
+     .offered = tool_library_offered,
      .run = tool_library_search},
     {.name = "library_read",
      .safe = true,
@@ -35,6 +33,9 @@ static const struct tool TOOLS[] = {
                "\"string\"},\"id\":{\"type\":\"string\",\"description\":\"of a "
                "passage\"},\"from\":{\"type\":\"integer\",\"minimum\":0}},"
                "\"additionalProperties\":false}",
+     .needs_index = true,
+     .timeout_ms = LIBRARY_TIMEOUT_MS,
+     .offered = tool_library_offered,
      .run = tool_library_read},
     {.name = "note",
      .safe = true,
@@ -56,16 +57,17 @@ static const struct tool TOOLS[] = {
 };
 #define N_TOOLS (sizeof(TOOLS) / sizeof(TOOLS[0]))
 
-const struct tool *tool_at(size_t i)
+const struct tool *tool_at(const struct runtime *rt, size_t i)
 {
+    (void)rt;
     return i < N_TOOLS ? &TOOLS[i] : NULL;
 }
 
-const struct tool *tool_find(const char *name)
+const struct tool *tool_find(const struct runtime *rt, const char *name)
 {
-    for (size_t i = 0; i < N_TOOLS; i++) {
-        if (strcmp(TOOLS[i].name, name) == 0) {
-            return &TOOLS[i];
+    for (size_t i = 0; tool_at(rt, i) != NULL; i++) {
+        if (strcmp(tool_at(rt, i)->name, name) == 0) {
+            return tool_at(rt, i);
         }
     }
     return fault_tool(name);
@@ -90,7 +92,7 @@ static bool same_arguments(const cJSON *args, const char *other)
 static enum rc find_first(struct step *s, const struct model_call *c,
                           int64_t *first)
 {
-    const struct tool *tool = tool_find(c->name);
+    const struct tool *tool = tool_find(s->rt, c->name);
     struct tool_asked *asked = NULL;
     cJSON *args = NULL;
     size_t n = 0;
@@ -233,65 +235,6 @@ enum rc tool_question(struct step *s, const char *arguments,
     return rc;
 }
 
-/* --- running ----------------------------------------------------------- */
-
-static void run_now(struct runtime *rt, struct live *live,
-                    const struct tool_job *job)
-{
-    const struct tool *t = tool_find(job->name);
-    int64_t n;
-
-    store_lease_mark(rt->lock, live->id);
-    n = fault_before_send();
-    t->run(rt, live, job);
-    fault_after_send(n);
-    store_lease_mark(rt->lock, 0);
-    live->dirty = true;
-    for (size_t i = 0; i < live->n_running; i++) {
-        if (live->running[i] == job->call_id) {
-            live->running[i] = live->running[--live->n_running];
-            break;
-        }
-    }
-}
-
-void tool_start(struct runtime *rt, struct live *live,
-                const struct tool_job *job)
-{
-    struct tool_job *kept;
-
-    if (live->n_running == RUNNING_MAX) {
-        live->dirty = true; /* the row says sent; it is tried again */
-        return;
-    }
-    live->running[live->n_running++] = job->call_id;
-    if (rt->indexer == NULL || indexer_ready(rt->indexer)) {
-        run_now(rt, live, job);
-        return;
-    }
-    kept = arena_alloc(live->jobs_mem, sizeof(*kept));
-    if (kept == NULL) {
-        run_now(rt, live, job);
-        return;
-    }
-    *kept = *job;
-    kept->next = live->waiting;
-    live->waiting = kept;
-}
-
-void tool_resume(struct runtime *rt)
-{
-    for (size_t i = 0; i < rt->n_lives; i++) {
-        struct live *live = rt->lives[i];
-        struct tool_job *job = live->waiting;
-
-        live->waiting = NULL;
-        for (; job != NULL; job = job->next) {
-            run_now(rt, live, job);
-        }
-    }
-}
-
 /* --- notes ------------------------------------------------------------- */
 
 enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
@@ -383,6 +326,12 @@ static enum rc put_error(const struct tool_result *r, struct buf *out)
     return json_end(&j);
 }
 
+static enum rc put_text(const struct tool_result *r, struct buf *out)
+{
+    buf_puts(out, r->text);
+    return buf_rc(out);
+}
+
 enum rc tool_settle(struct step *s, struct tool_call *t,
                     const struct tool_result *r)
 {
@@ -390,9 +339,13 @@ enum rc tool_settle(struct step *s, struct tool_call *t,
     enum rc rc;
 
     buf_init(&text, RESULT_BYTES);
-    rc = r->failed ? put_error(r, &text) : put_passages(s, t, r, &text);
+    rc = r->failed         ? put_error(r, &text)
+         : r->text != NULL ? put_text(r, &text)
+                           : put_passages(s, t, r, &text);
     if (rc == RC_OK) {
-        t->state = r->failed ? EFFECT_FAILED : EFFECT_DONE;
+        t->state = r->unknown  ? EFFECT_UNKNOWN
+                   : r->failed ? EFFECT_FAILED
+                               : EFFECT_DONE;
         t->cause = CAUSE_NONE;
         t->result = buf_str(&text);
         t->summary = r->summary;

@@ -13,26 +13,9 @@
 #define READ_BYTES     6000
 #define SHOWN_BYTES    80
 
-static struct tool_result *new_result(struct live *live,
-                                      const struct tool_job *job)
+bool tool_library_offered(const struct runtime *rt)
 {
-    struct tool_result *r = arena_alloc(live->facts.mem, sizeof(*r));
-
-    if (r == NULL) {
-        return NULL; /* the row stays sent, and is tried again */
-    }
-    r->call_id = job->call_id;
-    r->summary = "";
-    r->next = live->facts.results;
-    live->facts.results = r;
-    return r;
-}
-
-static void fail(struct tool_result *r, const char *why)
-{
-    r->failed = true;
-    r->error = why;
-    r->summary = why;
+    return rt->indexer != NULL;
 }
 
 /* The library may have been indexed for the first time meanwhile. */
@@ -73,9 +56,9 @@ static const char *summary_of(struct arena *a, size_t n, const char *what)
     return text != NULL ? text : "";
 }
 
-static void search(struct runtime *rt, struct live *live, const cJSON *args,
-                   struct tool_result *r)
+static void search(struct tool_work *w, const cJSON *args)
 {
+    struct tool_result *r = &w->result;
     struct library_passage found[SEARCH_MAX];
     const char *query = json_str(args, "query", "");
     int64_t limit = SEARCH_DEFAULT;
@@ -83,27 +66,27 @@ static void search(struct runtime *rt, struct live *live, const cJSON *args,
     enum rc rc;
 
     if (query[0] == '\0') {
-        fail(r, "query: expected a text");
+        tool_fail(w, "query: expected a text");
         return;
     }
     if (json_i64(args, "limit", &limit) == RC_INVALID || limit < 1 ||
         limit > SEARCH_MAX) {
         limit = SEARCH_DEFAULT;
     }
-    rc = library_search(rt->library, query, (size_t)limit, live->facts.mem,
-                        found, &n);
+    rc =
+        library_search(w->rt->library, query, (size_t)limit, w->mem, found, &n);
     if (rc != RC_OK) {
-        fail(r, "the library could not be searched");
+        tool_fail(w, "the library could not be searched");
         return;
     }
-    r->passages = copy_passages(live->facts.mem, found, n);
+    r->passages = copy_passages(w->mem, found, n);
     r->n_passages = r->passages != NULL ? n : 0;
-    r->summary = summary_of(live->facts.mem, r->n_passages, query);
+    r->summary = summary_of(w->mem, r->n_passages, query);
 }
 
-static void read_pages(struct runtime *rt, struct live *live, const cJSON *args,
-                       struct tool_result *r)
+static void read_pages(struct tool_work *w, const cJSON *args)
 {
+    struct tool_result *r = &w->result;
     const char *id = json_str(args, "id", "");
     struct library_place place = {.passage_id = strtoll(id, NULL, 10),
                                   .path = json_str(args, "location", ""),
@@ -113,58 +96,50 @@ static void read_pages(struct runtime *rt, struct live *live, const cJSON *args,
     enum rc rc;
 
     if (place.passage_id == 0 && place.path[0] == '\0') {
-        fail(r, "location or id: expected one of them");
+        tool_fail(w, "location or id: expected one of them");
         return;
     }
     if (json_i64(args, "from", &place.from) == RC_INVALID) {
-        fail(r, "from: expected a whole number");
+        tool_fail(w, "from: expected a whole number");
         return;
     }
-    rc = library_read(rt->library, &place, live->facts.mem, &pages);
+    rc = library_read(w->rt->library, &place, w->mem, &pages);
     if (rc != RC_OK) {
-        fail(r, rc == RC_NOT_FOUND ? "no such document or passage"
-                                   : "the library could not be read");
+        tool_fail(w, rc == RC_NOT_FOUND ? "no such document or passage"
+                                        : "the library could not be read");
         return;
     }
     r->title = pages.title;
     r->location = pages.path;
     r->has_more = pages.has_more;
-    r->passages = copy_passages(live->facts.mem, pages.passages, pages.n);
+    r->passages = copy_passages(w->mem, pages.passages, pages.n);
     r->n_passages = r->passages != NULL ? pages.n : 0;
-    r->summary = summary_of(live->facts.mem, r->n_passages, pages.title);
+    r->summary = summary_of(w->mem, r->n_passages, pages.title);
 }
 
-static void with_arguments(struct runtime *rt, struct live *live,
-                           const struct tool_job *job,
-                           void (*fn)(struct runtime *, struct live *,
-                                      const cJSON *, struct tool_result *))
+static void with_arguments(struct tool_work *w,
+                           void (*fn)(struct tool_work *, const cJSON *))
 {
-    struct tool_result *r = new_result(live, job);
     cJSON *args = NULL;
 
-    if (r == NULL) {
-        return;
-    }
-    if (json_parse(job->arguments, strlen(job->arguments), &args, NULL) !=
-            RC_OK ||
+    if (json_parse(w->arguments, strlen(w->arguments), &args, NULL) != RC_OK ||
         !cJSON_IsObject(args)) {
-        fail(r, "the arguments are not a JSON object");
-    } else if (!open_library(rt)) {
-        fail(r, "the library is not indexed yet");
+        tool_fail(w, "the arguments are not a JSON object");
+    } else if (!open_library(w->rt)) {
+        tool_fail(w, "the library is not indexed yet");
     } else {
-        fn(rt, live, args, r);
+        fn(w, args);
     }
     json_free(args);
+    tool_done(w);
 }
 
-void tool_library_search(struct runtime *rt, struct live *live,
-                         const struct tool_job *job)
+void tool_library_search(struct tool_work *w)
 {
-    with_arguments(rt, live, job, search);
+    with_arguments(w, search);
 }
 
-void tool_library_read(struct runtime *rt, struct live *live,
-                       const struct tool_job *job)
+void tool_library_read(struct tool_work *w)
 {
-    with_arguments(rt, live, job, read_pages);
+    with_arguments(w, read_pages);
 }

@@ -244,7 +244,7 @@ static enum rc put_look_ups(struct step *s, const struct work *w, size_t n_gone,
         rc = store_tool_call_of_request(
             s->rt->store, w->groups[i - 1].reply->id, s->mem, &calls, &n);
         for (size_t k = 0; k < n && rc == RC_OK; k++) {
-            const struct tool *t = tool_find(calls[k].name);
+            const struct tool *t = tool_find(s->rt, calls[k].name);
             const char *args = calls[k].arguments;
             size_t keep = utf8_clip(args, strlen(args), TITLE_BYTES);
 

@@ -40,48 +40,63 @@ static const struct {
     const char *what;
     enum request_purpose purpose;
     struct offer offer;
+    bool look_up; /* the library's tools, and notes */
     const char *want;
 } OFFERS[] = {
     {"nothing to steer, a free place",
      PURPOSE_ENTRY,
-     {.start = true, .look_up = true, .ask = true},
+     {.start = true, .ask = true},
+     true,
      "start_research library_search library_read ask_user "},
     {"research runs, no place",
      PURPOSE_ENTRY,
      {.steer = true},
+     false,
      "adjust_research stop_research inspect_research ask_user "},
     {"research waits for input",
      PURPOSE_ENTRY,
      {.steer = true, .reply = true},
+     false,
      "adjust_research stop_research inspect_research reply_research "
      "ask_user "},
     {"one has ended and a place is free",
      PURPOSE_ENTRY,
      {.start = true, .proceed = true},
+     false,
      "start_research continue_research ask_user "},
     {"an answer only looks up",
      PURPOSE_ANSWER,
-     {.start = true, .steer = true, .look_up = true},
+     {.start = true, .steer = true},
+     true,
      "library_search library_read "},
     {"research that may ask",
      PURPOSE_RESEARCH,
-     {.look_up = true, .ask = true},
+     {.ask = true},
+     true,
      "library_search library_read note publish_draft ask_user deliver_report "},
     {"research that assumes",
      PURPOSE_RESEARCH,
-     {.look_up = true},
+     {.start = false},
+     true,
      "library_search library_read note publish_draft deliver_report "},
     {"a closeout only delivers",
      PURPOSE_CLOSEOUT,
-     {.look_up = true, .ask = true, .start = true},
+     {.ask = true, .start = true},
+     true,
      "deliver_report "},
 };
 
 START_TEST(tools_follow_the_offer)
 {
+    const struct tool *tools[] = {
+        tool_find(NULL, "library_search"), tool_find(NULL, "library_read"),
+        tool_find(NULL, "note"), tool_find(NULL, "publish_draft")};
+    struct offer offer = OFFERS[_i].offer;
     char names[400];
 
-    names_of(OFFERS[_i].purpose, &OFFERS[_i].offer, names, sizeof(names));
+    offer.tools = OFFERS[_i].look_up ? tools : NULL;
+    offer.n_tools = OFFERS[_i].look_up ? 4 : 0;
+    names_of(OFFERS[_i].purpose, &offer, names, sizeof(names));
     ck_assert_msg(strcmp(names, OFFERS[_i].want) == 0, "%s: %s",
                   OFFERS[_i].what, names);
 }
@@ -102,7 +117,7 @@ END_TEST
 
 START_TEST(an_operation_makes_a_request_an_entry)
 {
-    const struct offer none = {.look_up = true, .ask = true};
+    const struct offer none = {.ask = true};
     const struct offer one = {.proceed = true};
 
     ck_assert(!offer_any_operation(&none));

@@ -116,6 +116,9 @@ static const struct row ROW[] = {
            "The same for deep research."),
     TEXT("library", "", TYPE_TEXT, library,
          "Folders of documents to search, separated by `:`."),
+    NUMBER("tools.parallel", 4, 1, 64, tools_parallel,
+           "Tool calls of one Run at once; those that do not only read are "
+           "made alone."),
     NUMBER("db.busy_timeout_ms", 2000, 1, 60000, busy_timeout_ms,
            "Milliseconds to wait for the database's write lock before a "
            "request is answered 503."),

@@ -50,6 +50,8 @@ struct conf {
 
     const char *library; /* library: folders, separated by ':' */
 
+    int64_t tools_parallel; /* tools.parallel: calls of a Run at once. 4 */
+
     int64_t busy_timeout_ms;  /* db.busy_timeout_ms: bounded lock wait. 2000 */
     int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
     int64_t poll_max_parked;  /* poll.max_parked: of one responder. 8000 */

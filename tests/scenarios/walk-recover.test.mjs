@@ -93,10 +93,10 @@ test('R29 D-8 what is not safe to repeat is done once, and the model is told', B
   model.on('research', (req, reply) => req.body.messages.some((m) => m.role === 'tool')
     ? reply.report('# Told') : reply.call(['fault_once', {}], ['library_search', { query: 'tides' }]));
   const done = [];
-  // effects of a process: the request, then the calls in either order
+  // effects of a process: the request, then what is made alone, then the search
   for (const [fault, state] of [
     [{ ASIDE_FAULT_SEND: 'after:2' }, 'unknown'],
-    [{ ASIDE_FAULT_SEND: 'after:3' }, 'unknown'],
+    [{ ASIDE_FAULT_SEND: 'after:3' }, 'done'],
     [{ ASIDE_FAULT_SEND: 'before:2' }, 'unknown'],
     [{}, 'done'],
   ]) {
@@ -116,7 +116,7 @@ test('R29 D-8 what is not safe to repeat is done once, and the model is told', B
     }
     done.push(did > 0);
   }
-  assert.ok(done[0] || done[1], 'it never died after the effect and before the record');
+  assert.ok(done[0], 'it never died after the effect and before the record');
   assertCallsAnswered(model);
   await assertSettled(w.sql);
 });
