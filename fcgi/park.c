@@ -428,6 +428,27 @@ static void settle_in(struct park *p, struct waiter *w)
     }
 }
 
+/* Who came, the first before the next: a later one is told what had been seen
+ * when it came. */
+static struct waiter *arrivals(struct park *p)
+{
+    struct waiter *newest;
+    struct waiter *in_order = NULL;
+
+    (void)pthread_mutex_lock(&p->lock);
+    newest = p->arrived;
+    p->arrived = NULL;
+    (void)pthread_mutex_unlock(&p->lock);
+    while (newest != NULL) {
+        struct waiter *w = newest;
+
+        newest = w->newer;
+        w->newer = in_order;
+        in_order = w;
+    }
+    return in_order;
+}
+
 static void take_arrivals(struct park *p)
 {
     struct waiter *w;
@@ -436,10 +457,7 @@ static void take_arrivals(struct park *p)
     if (read(p->event, &ignored, sizeof(ignored)) < 0 && errno != EAGAIN) {
         log_error(NULL, "eventfd: %s", strerror(errno));
     }
-    (void)pthread_mutex_lock(&p->lock);
-    w = p->arrived;
-    p->arrived = NULL;
-    (void)pthread_mutex_unlock(&p->lock);
+    w = arrivals(p);
     while (w != NULL) {
         struct waiter *next = w->newer;
 
