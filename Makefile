@@ -207,11 +207,17 @@ else
 	   CK_RUN_SUITE=$$suite ASAN_OPTIONS=detect_leaks=0 $(OUT)/check || exit 1; \
 	done
 endif
+# The longest come first, so that none runs alone at the end.
+LONG := $(patsubst %,tests/scenarios/%.test.mjs,attack-life races attack-crash \
+   cases supervisor walk-effects runtime races-lock lease) \
+   $(patsubst %,tests/browser/%.test.mjs,cases scenario everyone tabs research)
+longest_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 # Most of a scenario is waiting for what must not come too soon.
 scenarios:
-	$(NODE_TEST)=4 $(wildcard tests/page/*.test.mjs tests/scenarios/*.test.mjs)
+	$(NODE_TEST)=4 $(call longest_first,$(wildcard \
+	   tests/page/*.test.mjs tests/scenarios/*.test.mjs))
 browser:
-	$(NODE_TEST)=2 $(wildcard tests/browser/*.test.mjs)
+	$(NODE_TEST)=2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST)=2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
 
