@@ -183,7 +183,7 @@ run: deps ## build and start everything: http://localhost:8080/
 # The unit tests and the programs under test are built with the sanitizers;
 # the page and the tests of the supervisor use the release build.
 SANITIZE := SAN=address,undefined
-NODE_TEST := timeout -k 20 1200 node --test --test-reporter=spec --test-concurrency
+NODE_TEST := timeout -k 20 1200 node tests/run.mjs
 
 .PHONY: test test-build check scenarios browser e2e pictures bench
 test-build:
@@ -214,16 +214,16 @@ LONG := $(patsubst %,tests/scenarios/%.test.mjs,attack-life races attack-crash \
 longest_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 # Most of a scenario is waiting for what must not come too soon.
 scenarios:
-	$(NODE_TEST)=4 $(call longest_first,$(wildcard \
+	$(NODE_TEST) 4 $(call longest_first,$(wildcard \
 	   tests/page/*.test.mjs tests/scenarios/*.test.mjs))
 browser:
-	$(NODE_TEST)=2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
+	$(NODE_TEST) 2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
-	$(NODE_TEST)=2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
+	$(NODE_TEST) 2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
 
 # The pictures of the README, made anew from what the test of the main job sees.
 pictures: test-build ## the README's pictures, into docs/
-	$(NODE_TEST)=1 tests/browser/scenario.test.mjs
+	$(NODE_TEST) 1 tests/browser/scenario.test.mjs
 	node tests/browser/to-webp.mjs var/screenshots/03-answered.png docs/chat.webp \
 	   var/screenshots/04-report-phone-dark.png docs/phone.webp
 
