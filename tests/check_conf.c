@@ -101,6 +101,42 @@ START_TEST(environment_wins)
 }
 END_TEST
 
+START_TEST(servers)
+{
+    ck_assert_int_eq(setenv("ASIDE_MCP_B2_TIMEOUT_MS", "500", 1), 0);
+    ck_assert_int_eq(setenv("ASIDE_MCP_A_URL", "http://a/mcp/?k=v", 1), 0);
+    ck_assert_int_eq(load("mcp.c.url = https://c\nmcp.b2.url = http://b\n"
+                          "mcp.c.header = X-Key:  a: b \n"
+                          "mcp.c.token = secret\nmcp.b2.timeout_ms = 7000\n"),
+                     RC_OK);
+    ck_assert_uint_eq(c.n_mcp, 3);
+    ck_assert_str_eq(c.mcp[0].name, "a");
+    ck_assert_str_eq(c.mcp[0].url, "http://a/mcp/?k=v");
+    ck_assert_str_eq(c.mcp[0].token, "");
+    ck_assert_str_eq(c.mcp[0].header, "");
+    ck_assert_int_eq(c.mcp[0].timeout_ms, 60000);
+    ck_assert_str_eq(c.mcp[1].name, "b2");
+    ck_assert_int_eq(c.mcp[1].timeout_ms, 500);
+    ck_assert_str_eq(c.mcp[2].name, "c");
+    ck_assert_str_eq(c.mcp[2].token, "secret");
+    ck_assert_str_eq(c.mcp[2].header, "X-Key:  a: b");
+}
+END_TEST
+
+START_TEST(more_servers_than_are_taken)
+{
+    char text[4096] = "";
+    size_t len = 0;
+
+    for (int i = 0; i <= CONF_MCP_MAX; i++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "mcp.s%d.url = http://x\n", i);
+    }
+    ck_assert_int_eq(load(text), RC_INVALID);
+    ck_assert_ptr_nonnull(strstr(err, ":33: more than 32 servers"));
+}
+END_TEST
+
 /* What follows the directory of the file. */
 static const struct {
     const char *text;
@@ -137,6 +173,22 @@ static const struct {
     {"data =\n", "data: expected a directory"},
     {"hosts = a\x01z\n", ":1: hosts: expected UTF-8 text"},
     {"hosts = \xff\n", ":1: hosts: expected UTF-8 text"},
+    {"mcp.files.link = x\n", ":1: unknown key \"mcp.files.link\""},
+    {"mcp.Files.url = http://x\n", ":1: unknown key \"mcp.Files.url\""},
+    {"mcp.a_b.url = http://x\n", ":1: unknown key"},
+    {"mcp.1a.url = http://x\n", ":1: unknown key"},
+    {"mcp..url = http://x\n", ":1: unknown key"},
+    {"mcp.url = http://x\n", ":1: unknown key"},
+    {"mcp.abcdefghijklmnopq.url = http://x\n", ":1: unknown key"},
+    {"mcp.a.url = http://x\n\nmcp.a.url = http://y\n",
+     ":3: mcp.a.url stands already in line 1"},
+    {"mcp.a.url = ftp://x\n", "mcp.<name>.url: expected http:// or https://"},
+    {"mcp.a.url =\n", "mcp.<name>.url: expected http:// or https://"},
+    {"mcp.a.token = x\n", "mcp.a.url: expected, beside its other keys"},
+    {"mcp.a.header = Name\n", "expected a header's \"Name: value\""},
+    {"mcp.a.header = Na me: x\n", "expected a header's \"Name: value\""},
+    {"mcp.a.header = Name:  \n", "expected a header's \"Name: value\""},
+    {"mcp.a.timeout_ms = 99\n", "expected a whole number from 100 to"},
     {"model.context_tokens = 2000\nmodel.max_output_tokens = 2000\n",
      "expected less than model.context_tokens"},
 };
@@ -187,6 +239,20 @@ START_TEST(a_secret_is_never_shown)
     ck_assert_ptr_nonnull(strstr(err, "model.key"));
     ck_assert_ptr_null(strstr(err, "sk-"));
     ck_assert_ptr_null(strstr(err, "cret"));
+}
+END_TEST
+
+START_TEST(nor_is_that_of_a_server)
+{
+    static const char *const keys[] = {"url", "token", "header"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        char text[100];
+
+        (void)snprintf(text, sizeof(text), "mcp.a.%s = se\x02 cret\n", keys[i]);
+        ck_assert_int_eq(load(text), RC_INVALID);
+        ck_assert_ptr_null(strstr(err, "cret"));
+    }
 }
 END_TEST
 
@@ -269,7 +335,7 @@ START_TEST(variables_are_distinct)
 
     for (size_t i = 0; conf_key_at(i) != NULL; i++) {
         const char *name = conf_key_at(i)->name;
-        ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_."),
+        ck_assert_uint_eq(strspn(name, "abcdefghijklmnopqrstuvwxyz_.<>"),
                           strlen(name));
         variable(name, a);
         ck_assert(strncmp(a, "test_", 5) != 0 && strncmp(a, "fault_", 6) != 0);
@@ -289,10 +355,13 @@ Suite *conf_suite(void)
     tcase_add_test(t, defaults);
     tcase_add_test(t, file);
     tcase_add_test(t, environment_wins);
+    tcase_add_test(t, servers);
+    tcase_add_test(t, more_servers_than_are_taken);
     tcase_add_loop_test(t, faults_in_the_file, 0,
                         (int)(sizeof(BAD) / sizeof(BAD[0])));
     tcase_add_test(t, faults_in_the_environment);
     tcase_add_test(t, a_secret_is_never_shown);
+    tcase_add_test(t, nor_is_that_of_a_server);
     tcase_add_test(t, files_that_cannot_be_read);
     tcase_add_test(t, a_short_error_buffer_is_respected);
     tcase_add_test(t, documentation);

@@ -24,6 +24,8 @@ enum type {
     TYPE_TEXT,
     TYPE_SECRET, /* a text that no error line shows */
     TYPE_URL,    /* http:// or https://, without a slash at its end */
+    TYPE_PLACE,  /* http:// or https://, whatever follows; is not shown */
+    TYPE_HEADER, /* empty, or a header's "Name: value"; is not shown */
     TYPE_PREFIX, /* empty, or a path that starts and does not end with / */
     TYPE_NUMBER,
     TYPE_AUTH,
@@ -34,7 +36,7 @@ enum type {
 struct row {
     struct conf_key key;
     enum type type;
-    size_t at;   /* offset in struct conf */
+    size_t at;   /* offset in struct conf, or in struct conf_mcp */
     int64_t min; /* of a number */
     int64_t max; /* of a number */
 };
@@ -134,13 +136,45 @@ static const struct row ROW[] = {
 
 #define N_ROWS (sizeof(ROW) / sizeof(ROW[0]))
 
+/* What each server has; the key begins with "mcp." and the server's name. */
+#define MCP       "mcp."
+#define ANY_NAME  MCP "<name>."
+#define NAME_MOST 16
+
+#define MCP_TEXT(name, type, field, help)                                      \
+    {                                                                          \
+        {ANY_NAME name, "", help}, type, offsetof(struct conf_mcp, field), 0,  \
+            0                                                                  \
+    }
+
+/* clang-format off */
+static const struct row MCP_ROW[] = {
+    MCP_TEXT("url", TYPE_PLACE, url,
+             "A server of the Model Context Protocol: where it speaks "
+             "Streamable HTTP. `<name>` is yours to choose, of small letters "
+             "and digits; its tools are offered as `<name>__tool`."),
+    MCP_TEXT("token", TYPE_SECRET, token,
+             "Sent to this server as bearer token, unless it is empty."),
+    MCP_TEXT("header", TYPE_HEADER, header,
+             "A further header for this server, as `Name: value`."),
+    {{ANY_NAME "timeout_ms", "60000",
+      "Milliseconds for one call of a tool of this server."},
+     TYPE_NUMBER, offsetof(struct conf_mcp, timeout_ms), 100, 3600000},
+};
+/* clang-format on */
+
+#define N_MCP_ROWS (sizeof(MCP_ROW) / sizeof(MCP_ROW[0]))
+
 /* Variables of the tests and of the crash hook, which are no keys. */
 static const char *const NOT_KEYS[] = {"ASIDE_FAULT_", "ASIDE_TEST_",
                                        "ASIDE_BIN=", "ASIDE_STATIC="};
 
 const struct conf_key *conf_key_at(size_t i)
 {
-    return i < N_ROWS ? &ROW[i].key : NULL;
+    if (i < N_ROWS) {
+        return &ROW[i].key;
+    }
+    return i - N_ROWS < N_MCP_ROWS ? &MCP_ROW[i - N_ROWS].key : NULL;
 }
 
 /* Where an error is told, and what is being read. */
@@ -148,7 +182,16 @@ struct reading {
     struct conf *conf;
     char *err;
     size_t err_len;
-    char place[256]; /* "aside.conf:3" or the variable's name */
+    char place[256];     /* "aside.conf:3" or the variable's name */
+    int line_of[N_ROWS]; /* where the file has set each key already */
+    int mcp_line_of[CONF_MCP_MAX][N_MCP_ROWS]; /* in order of appearance */
+};
+
+/* What a key names: its row, and where its value goes. */
+struct slot {
+    const struct row *row;
+    void *base; /* struct conf or struct conf_mcp */
+    int *line;
 };
 
 static enum rc __attribute__((format(printf, 2, 3)))
@@ -165,25 +208,47 @@ complain(const struct reading *r, const char *fmt, ...)
     return RC_INVALID;
 }
 
-static void *field(struct conf *c, const struct row *row)
+static void *field(void *base, const struct row *row)
 {
-    return (char *)c + row->at;
+    return (char *)base + row->at;
 }
 
 static bool is_text(enum type t)
 {
     return t == TYPE_TEXT || t == TYPE_SECRET || t == TYPE_URL ||
-           t == TYPE_PREFIX;
+           t == TYPE_PLACE || t == TYPE_HEADER || t == TYPE_PREFIX;
 }
 
-static bool is_url(const char *s)
+/* No error line and no log shows its value. */
+static bool is_secret(enum type t)
+{
+    return t == TYPE_SECRET || t == TYPE_PLACE || t == TYPE_HEADER;
+}
+
+static bool is_place(const char *s)
 {
     size_t skip = strncmp(s, "https://", 8) == 0  ? 8
                   : strncmp(s, "http://", 7) == 0 ? 7
                                                   : 0;
 
     return skip > 0 && s[skip] != '\0' && s[skip] != '/' &&
-           s[strlen(s) - 1] != '/' && strpbrk(s, " ?#") == NULL;
+           strpbrk(s, " #") == NULL;
+}
+
+static bool is_url(const char *s)
+{
+    return is_place(s) && s[strlen(s) - 1] != '/' && strchr(s, '?') == NULL;
+}
+
+/* RFC 9110 5.1 and 5.5. */
+static bool is_header(const char *s)
+{
+    size_t name = strspn(s, "!#$%&'*+-.^_`|~0123456789"
+                            "abcdefghijklmnopqrstuvwxyz"
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    return s[0] == '\0' || (name > 0 && s[name] == ':' &&
+                            s[name + 1 + strspn(s + name + 1, " ")] != '\0');
 }
 
 static bool is_prefix(const char *s)
@@ -248,6 +313,8 @@ static void expectation(const struct row *row, char *out, size_t len)
         [TYPE_TEXT] = "UTF-8 text without control characters",
         [TYPE_SECRET] = "UTF-8 text without control characters",
         [TYPE_URL] = "http:// or https://, a host, and no / at the end",
+        [TYPE_PLACE] = "http:// or https:// and a host",
+        [TYPE_HEADER] = "a header's \"Name: value\"",
         [TYPE_PREFIX] = "nothing, or a path that starts, not ends, with /",
         [TYPE_AUTH] = "none or proxy",
         [TYPE_LEVEL] = "debug, info, warn or error",
@@ -262,7 +329,7 @@ static void expectation(const struct row *row, char *out, size_t len)
 }
 
 /* Does the value fit? It is stored if it is not a text. */
-static bool accept(struct conf *c, const struct row *row, const char *value)
+static bool accept(void *base, const struct row *row, const char *value)
 {
     int word;
 
@@ -272,20 +339,24 @@ static bool accept(struct conf *c, const struct row *row, const char *value)
         return is_plain(value);
     case TYPE_URL:
         return is_plain(value) && is_url(value);
+    case TYPE_PLACE:
+        return is_plain(value) && is_place(value);
+    case TYPE_HEADER:
+        return is_plain(value) && is_header(value);
     case TYPE_PREFIX:
         return is_prefix(value);
     case TYPE_NUMBER:
-        return to_number(value, row->min, row->max, field(c, row));
+        return to_number(value, row->min, row->max, field(base, row));
     case TYPE_AUTH:
         word = word_of(value, AUTH, 2);
         if (word >= 0) {
-            *(enum conf_auth *)field(c, row) = (enum conf_auth)word;
+            *(enum conf_auth *)field(base, row) = (enum conf_auth)word;
         }
         return word >= 0;
     case TYPE_LEVEL:
         word = word_of(value, LEVEL, LOG_LEVEL__MAX);
         if (word >= 0) {
-            *(int64_t *)field(c, row) = word;
+            *(int64_t *)field(base, row) = word;
         }
         return word >= 0;
     case TYPE__MAX:
@@ -295,16 +366,16 @@ static bool accept(struct conf *c, const struct row *row, const char *value)
     return false;
 }
 
-static enum rc set(const struct reading *r, const struct row *row,
+static enum rc set(const struct reading *r, void *base, const struct row *row,
                    const char *value)
 {
-    const char **text = field(r->conf, row);
+    const char **text = field(base, row);
     char expected[128];
     char *copy;
 
-    if (!accept(r->conf, row, value)) {
+    if (!accept(base, row, value)) {
         expectation(row, expected, sizeof(expected));
-        if (row->type == TYPE_SECRET || !is_plain(value)) {
+        if (is_secret(row->type) || !is_plain(value)) {
             return complain(r, "%s: expected %s", row->key.name, expected);
         }
         return complain(
@@ -323,14 +394,85 @@ static enum rc set(const struct reading *r, const struct row *row,
     return RC_OK;
 }
 
-static const struct row *row_named(const char *name)
+/* --- which key --------------------------------------------------------- */
+
+static bool is_name(const char *s, size_t len)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if (strcmp(ROW[i].key.name, name) == 0) {
-            return &ROW[i];
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789");
+
+    return len > 0 && len <= NAME_MOST && n >= len && !isdigit((int)s[0]);
+}
+
+/* Find the server of this name or add it; RC_FULL: there are too many. */
+static enum rc server_named(struct reading *r, const char *name, size_t len,
+                            size_t *out)
+{
+    struct conf *c = r->conf;
+    struct conf_mcp *m = c->mcp;
+    enum rc rc = RC_OK;
+
+    for (*out = 0; *out < c->n_mcp; ++*out) {
+        if (strlen(m[*out].name) == len &&
+            memcmp(m[*out].name, name, len) == 0) {
+            return RC_OK;
         }
     }
-    return NULL;
+    if (c->n_mcp == CONF_MCP_MAX) {
+        return complain(r, "more than %d servers", CONF_MCP_MAX);
+    }
+    m += c->n_mcp;
+    m->name = strndup(name, len);
+    if (m->name == NULL) {
+        return RC_NOMEM;
+    }
+    c->n_mcp++;
+    for (size_t i = 0; i < N_MCP_ROWS && rc == RC_OK; i++) {
+        if (MCP_ROW[i].type == TYPE_PLACE) {
+            m->url = strdup(""); /* what must be given, and is looked for */
+            rc = m->url == NULL ? RC_NOMEM : RC_OK;
+        } else {
+            rc = set(r, m, &MCP_ROW[i], MCP_ROW[i].key.fallback);
+        }
+    }
+    return rc;
+}
+
+/* "mcp.<name>.url" and the like. RC_NOT_FOUND: no key of a server. */
+static enum rc find_server_key(struct reading *r, const char *key,
+                               struct slot *out)
+{
+    const char *name = key + strlen(MCP);
+    const char *dot =
+        strncmp(key, MCP, strlen(MCP)) == 0 ? strchr(name, '.') : NULL;
+    size_t at = 0;
+    enum rc rc;
+
+    if (dot == NULL || !is_name(name, (size_t)(dot - name))) {
+        return RC_NOT_FOUND;
+    }
+    for (size_t i = 0; i < N_MCP_ROWS; i++) {
+        if (strcmp(MCP_ROW[i].key.name + strlen(ANY_NAME), dot + 1) != 0) {
+            continue;
+        }
+        rc = server_named(r, name, (size_t)(dot - name), &at);
+        if (rc == RC_OK) {
+            *out = (struct slot){&MCP_ROW[i], &r->conf->mcp[at],
+                                 &r->mcp_line_of[at][i]};
+        }
+        return rc;
+    }
+    return RC_NOT_FOUND;
+}
+
+static enum rc find_key(struct reading *r, const char *key, struct slot *out)
+{
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (strcmp(ROW[i].key.name, key) == 0) {
+            *out = (struct slot){&ROW[i], r->conf, &r->line_of[i]};
+            return RC_OK;
+        }
+    }
+    return find_server_key(r, key, out);
 }
 
 /* Without the white space around it. */
@@ -346,14 +488,13 @@ static char *trim(char *s)
     return s;
 }
 
-/* One line of the file. line_of: where each key was set already. */
-static enum rc read_line(const struct reading *r, char *line, int number,
-                         int line_of[N_ROWS])
+/* One line of the file. */
+static enum rc read_line(struct reading *r, char *line, int number)
 {
-    const struct row *row;
+    struct slot slot;
     char *name = trim(line);
     char *value;
-    size_t i;
+    enum rc rc;
 
     if (name[0] == '\0' || name[0] == '#') {
         return RC_OK;
@@ -364,20 +505,22 @@ static enum rc read_line(const struct reading *r, char *line, int number,
     }
     *value = '\0';
     name = trim(name);
-    row = row_named(name);
-    if (row == NULL) {
+    rc = find_key(r, name, &slot);
+    if (rc == RC_NOT_FOUND) {
         return is_plain(name)
                    ? complain(r, "unknown key \"%.*s\"",
                               (int)utf8_clip(name, strlen(name), SHOWN_BYTES),
                               name)
                    : complain(r, "unknown key");
     }
-    i = (size_t)(row - ROW);
-    if (line_of[i] != 0) {
-        return complain(r, "%s stands already in line %d", name, line_of[i]);
+    if (rc != RC_OK) {
+        return rc;
     }
-    line_of[i] = number;
-    return set(r, row, trim(value + 1));
+    if (*slot.line != 0) {
+        return complain(r, "%s stands already in line %d", name, *slot.line);
+    }
+    *slot.line = number;
+    return set(r, slot.base, slot.row, trim(value + 1));
 }
 
 static void set_place(struct reading *r, const char *file, int line)
@@ -392,7 +535,6 @@ static void set_place(struct reading *r, const char *file, int line)
 static enum rc read_lines(struct reading *r, const char *file, char *text,
                           size_t len)
 {
-    int line_of[N_ROWS] = {0};
     enum rc rc = RC_OK;
     char *end = text + len;
     char *next;
@@ -406,7 +548,7 @@ static enum rc read_lines(struct reading *r, const char *file, char *text,
         if (strlen(text) != (size_t)(next - text) - 1) {
             return complain(r, "a NUL character");
         }
-        rc = read_line(r, text, number, line_of);
+        rc = read_line(r, text, number);
     }
     return rc;
 }
@@ -450,17 +592,40 @@ static void variable_name(const char *key, char out[NAME_BYTES])
     }
 }
 
-static const struct row *row_of_variable(const char *variable)
+/* "ASIDE_MCP_FILES_TIMEOUT_MS" to "mcp.files.timeout_ms": a server's name holds
+ * no underscore. */
+static void server_key(const char *variable, char out[NAME_BYTES])
+{
+    const char *rest = variable + strlen("ASIDE_");
+    size_t len = 0;
+    int dots = 0;
+
+    for (; len < NAME_BYTES - 1 && rest[len] != '\0'; len++) {
+        bool dot = rest[len] == '_' && dots < 2;
+
+        dots += dot ? 1 : 0;
+        out[len] = (char)(dot ? '.' : tolower((unsigned char)rest[len]));
+    }
+    out[len] = '\0';
+}
+
+static enum rc find_variable(struct reading *r, const char *variable,
+                             struct slot *out)
 {
     char name[NAME_BYTES];
 
     for (size_t i = 0; i < N_ROWS; i++) {
         variable_name(ROW[i].key.name, name);
         if (strcmp(name, variable) == 0) {
-            return &ROW[i];
+            *out = (struct slot){&ROW[i], r->conf, NULL};
+            return RC_OK;
         }
     }
-    return NULL;
+    if (strpbrk(variable, "abcdefghijklmnopqrstuvwxyz") != NULL) {
+        return RC_NOT_FOUND;
+    }
+    server_key(variable, name);
+    return find_server_key(r, name, out);
 }
 
 static bool is_not_key(const char *variable)
@@ -476,7 +641,8 @@ static bool is_not_key(const char *variable)
 static enum rc read_variable(struct reading *r, const char *assignment)
 {
     const char *value = strchr(assignment, '=');
-    const struct row *row = NULL;
+    enum rc rc = RC_NOT_FOUND;
+    struct slot slot;
     size_t len;
 
     if (value == NULL || is_not_key(assignment)) {
@@ -485,12 +651,12 @@ static enum rc read_variable(struct reading *r, const char *assignment)
     len = utf8_clip(assignment, (size_t)(value - assignment), NAME_BYTES - 1);
     (void)snprintf(r->place, sizeof(r->place), "%.*s", (int)len, assignment);
     if (assignment[len] == '=') {
-        row = row_of_variable(r->place);
+        rc = find_variable(r, r->place, &slot);
     }
-    if (row == NULL) {
+    if (rc == RC_NOT_FOUND) {
         return complain(r, "no key has this variable");
     }
-    return set(r, row, value + 1);
+    return rc == RC_OK ? set(r, slot.base, slot.row, value + 1) : rc;
 }
 
 static enum rc read_environment(struct reading *r)
@@ -511,7 +677,7 @@ static enum rc read_defaults(struct reading *r)
 
     set_place(r, "default", 0);
     for (size_t i = 0; rc == RC_OK && i < N_ROWS; i++) {
-        rc = set(r, &ROW[i], ROW[i].key.fallback);
+        rc = set(r, r->conf, &ROW[i], ROW[i].key.fallback);
     }
     assert(rc != RC_INVALID);
     return rc;
@@ -533,7 +699,22 @@ static enum rc check_together(struct reading *r)
                         (long long)c->model_max_output_tokens,
                         (long long)c->model_context_tokens);
     }
+    for (size_t i = 0; i < c->n_mcp; i++) {
+        if (c->mcp[i].url[0] == '\0') {
+            return complain(r, "mcp.%s.url: expected, beside its other keys",
+                            c->mcp[i].name);
+        }
+    }
     return RC_OK;
+}
+
+/* Wherever they were set: what is offered to the model keeps its order. */
+static int by_name(const void *a, const void *b)
+{
+    const struct conf_mcp *left = a;
+    const struct conf_mcp *right = b;
+
+    return strcmp(left->name, right->name);
 }
 
 enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
@@ -558,12 +739,29 @@ enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
         conf_free(&c);
         return rc;
     }
+    qsort(c.mcp, c.n_mcp, sizeof(c.mcp[0]), by_name);
     *out = c;
     return RC_OK;
 }
 
+static void free_server(struct conf_mcp *m)
+{
+    for (size_t i = 0; i < N_MCP_ROWS; i++) {
+        if (is_text(MCP_ROW[i].type)) {
+            const char **text = field(m, &MCP_ROW[i]);
+            free((char *)*text);
+        }
+    }
+    free((char *)m->name);
+    *m = (struct conf_mcp){.name = NULL};
+}
+
 void conf_free(struct conf *c)
 {
+    for (size_t i = 0; i < c->n_mcp; i++) {
+        free_server(&c->mcp[i]);
+    }
+    c->n_mcp = 0;
     for (size_t i = 0; i < N_ROWS; i++) {
         if (is_text(ROW[i].type)) {
             const char **text = field(c, &ROW[i]);

@@ -24,6 +24,17 @@ struct conf_budget {
     int64_t tokens;     /* input and output together */
 };
 
+#define CONF_MCP_MAX 32
+
+/* One server of the Model Context Protocol. */
+struct conf_mcp {
+    const char *name;   /* of small letters and digits, begins with a letter */
+    const char *url;    /* mcp.<name>.url: its Streamable HTTP endpoint */
+    const char *token;  /* mcp.<name>.token: bearer token, "": none */
+    const char *header; /* mcp.<name>.header: "Name: value", "": none */
+    int64_t timeout_ms; /* mcp.<name>.timeout_ms: of one call. 60000 */
+};
+
 struct conf {
     const char *data;   /* data: directory of the database. "./var/data" */
     const char *prefix; /* prefix: URL path before /api, "" or "/aside" */
@@ -51,6 +62,8 @@ struct conf {
     const char *library; /* library: folders, separated by ':' */
 
     int64_t tools_parallel; /* tools.parallel: calls of a Run at once. 4 */
+    struct conf_mcp mcp[CONF_MCP_MAX]; /* by name */
+    size_t n_mcp;
 
     int64_t busy_timeout_ms;  /* db.busy_timeout_ms: bounded lock wait. 2000 */
     int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
@@ -72,7 +85,8 @@ struct conf_key {
     const char *fallback; /* as it would stand in the file */
     const char *help;     /* one line */
 };
-/* The i-th key, or NULL after the last. */
+/* The i-th key, or NULL after the last. A key of each server stands once, as
+ * "mcp.<name>.url". */
 const struct conf_key *conf_key_at(size_t i);
 
 #endif
