@@ -27,6 +27,8 @@ static suite_fn *const SUITES[] = {
     layers_suite,
     library_suite,
     log_suite,
+    mcp_message_suite,
+    mcp_tool_suite,
     model_suite,
     model_chat_suite,
     moves_suite,

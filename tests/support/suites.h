@@ -26,6 +26,8 @@ Suite *json_suite(void);
 Suite *layers_suite(void);
 Suite *library_suite(void);
 Suite *log_suite(void);
+Suite *mcp_message_suite(void);
+Suite *mcp_tool_suite(void);
 Suite *model_suite(void);
 Suite *model_chat_suite(void);
 Suite *moves_suite(void);
