@@ -181,6 +181,7 @@ static enum rc add_job(struct step *s, const struct tool_call *t)
     job->call_id = t->id;
     job->name = arena_strdup(s->live->jobs_mem, t->name);
     job->arguments = arena_strdup(s->live->jobs_mem, t->arguments);
+    job->safe = t->safe;
     if (job->name == NULL || job->arguments == NULL) {
         return RC_TOO_LARGE;
     }
@@ -256,28 +257,35 @@ static bool left_behind(const struct step *s, const struct tool_call *t)
     return t->state == EFFECT_SENT && !s->live->known;
 }
 
-/* Room for one more: as many as are allowed at once, and what is not safe by
- * itself. */
-static bool has_room(const struct step *s, const struct calls *c, bool safe)
+/* What does not only read is made alone. */
+static bool is_alone(const struct step *s, const struct tool_call *t)
 {
-    return !c->alone && c->open < (safe ? s->rt->conf.tools_parallel : 1);
+    const struct tool *tool = tool_find(s->rt, t->name);
+
+    return !t->safe || (tool != NULL && tool->acts);
+}
+
+/* Room for one more: as many as are allowed at once, or one alone. */
+static bool has_room(const struct step *s, const struct calls *c, bool alone)
+{
+    return !c->alone && c->open < (alone ? 1 : s->rt->conf.tools_parallel);
 }
 
 static enum rc decide_planned_call(struct step *s, struct tool_call *t,
                                    struct calls *c)
 {
-    bool safe = settle_is_safe(s, t);
+    bool alone = is_alone(s, t);
 
     if (c->off.yes) {
         return settle_tool(s, t, EFFECT_SKIPPED, c->off.cause, c->off.result);
     }
     c->wait = true;
-    if (!has_room(s, c, safe)) {
-        c->alone = c->alone || !safe; /* none passes it */
+    if (!has_room(s, c, alone)) {
+        c->alone = c->alone || alone; /* none passes it */
         return RC_OK;
     }
     c->open++;
-    c->alone = !safe;
+    c->alone = alone;
     return send_tool(s, t);
 }
 
@@ -292,28 +300,26 @@ static bool must_cut(const struct step *s, const struct break_off *b, bool safe)
 static enum rc decide_sent_call(struct step *s, struct tool_call *t,
                                 struct calls *c)
 {
-    bool safe = settle_is_safe(s, t);
-
     if (left_behind(s, t)) {
         run_set_phase(s, PHASE_RECOVERING);
-        if (!safe) {
+        if (!t->safe) {
             return settle_tool(s, t, EFFECT_UNKNOWN, CAUSE_NONE,
                                settle_unknown);
         }
     }
-    if (must_cut(s, &c->off, safe)) {
-        return safe ? settle_tool(s, t, EFFECT_INTERRUPTED, c->off.cause,
-                                  c->off.result)
-                    : settle_tool(s, t, EFFECT_UNKNOWN, c->off.cause,
-                                  settle_unknown);
+    if (must_cut(s, &c->off, t->safe)) {
+        return t->safe ? settle_tool(s, t, EFFECT_INTERRUPTED, c->off.cause,
+                                     c->off.result)
+                       : settle_tool(s, t, EFFECT_UNKNOWN, c->off.cause,
+                                     settle_unknown);
     }
-    if (c->off.yes && safe) {
+    if (c->off.yes && t->safe) {
         run_wake_in(s, c->off.grace_end_ms - s->now_ms);
     }
     c->wait = true;
     c->open++;
-    c->alone = c->alone || !safe;
-    /* What only reads is made again under the same row. */
+    c->alone = c->alone || is_alone(s, t);
+    /* What is safe is made again under the same row. */
     return tool_under_way(s->live, t->id) ? RC_OK : send_tool(s, t);
 }
 

@@ -65,7 +65,7 @@ static enum rc take_call(struct step *s, const struct request *q,
     if (strcmp(c->name, "ask_user") == 0) {
         return take_question(s, c, &t, x);
     }
-    if (tool != NULL && tool->run != NULL) {
+    if (tool != NULL && tool->run != NULL && !tool->for_research) {
         return take_look_up(s, &t, further, x);
     }
     /* Operations are offered by an entry request alone. */

@@ -141,6 +141,18 @@ static enum rc apply_results(struct step *s)
     return rc;
 }
 
+/* How calls under way go. */
+static enum rc apply_said(struct step *s)
+{
+    enum rc rc = RC_OK;
+
+    for (struct tool_work *w = tool_next_said(s->live, NULL);
+         w != NULL && rc == RC_OK; w = tool_next_said(s->live, w)) {
+        rc = store_tool_call_say(s->rt->store, &s->run, w->call_id, w->said);
+    }
+    return rc;
+}
+
 enum rc facts_apply(struct step *s)
 {
     struct facts *f = &s->live->facts;
@@ -149,6 +161,9 @@ enum rc facts_apply(struct step *s)
 
     if (rc == RC_OK) {
         rc = apply_results(s);
+    }
+    if (rc == RC_OK) {
+        rc = apply_said(s);
     }
     if (rc == RC_OK && f->saying != NULL) {
         run_set_progress(s, f->saying);

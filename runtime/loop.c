@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/fault.h"
+#include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
@@ -35,6 +36,8 @@
 #define RETRY_MS     100  /* the write lock was not had */
 #define PAUSE_MS     1000 /* the store failed */
 #define FAILURES_MAX 3
+/* At the end, servers are told of it, and waited for so long. */
+#define MCP_CLOSE_MS 1000
 #define STEPS_MAX    256 /* Runs in one transaction */
 #define HOLD_MS      50  /* the write lock is not held longer by choice */
 /* Those who wait for the write lock nap up to 0.5 ms: one gets in. */
@@ -510,6 +513,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
     int64_t at = next_commit_ms(rt, now);
 
     earlier(&at, next_read_ms(rt));
+    earlier(&at, mcp_deadline_ms(rt->mcp));
     if (rt->indexer != NULL) {
         earlier(&at, indexer_deadline_ms(rt->indexer));
     }
@@ -636,6 +640,7 @@ static enum rc turn(struct runtime *rt)
         indexer_give_up_waiting(rt->indexer);
         tool_resume(rt);
     }
+    mcp_tick(rt->mcp, now);
     fire_timers(rt, now);
     return commit_turn(rt, now);
 }
@@ -656,6 +661,9 @@ enum rc loop_run(struct runtime *rt)
         shut_down(rt);
     }
     live_free_all(rt);
+    if (rc == RC_OK) {
+        mcp_close(rt->mcp, MCP_CLOSE_MS);
+    }
     arena_free(rt->mem);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "runtime/standby.h"
 #include "sql/base/clock.h"
@@ -102,6 +103,10 @@ static enum rc open_parts(struct runtime *rt)
         rc = indexer_new(rt->conf.library, &rt->indexer);
         rc = rc == RC_NOT_FOUND ? RC_OK : rc;
     }
+    if (rc == RC_OK) {
+        rc = mcp_new(&rt->conf, rt->http, &rt->mcp);
+        rc = rc == RC_NOT_FOUND ? RC_OK : rc;
+    }
     return rc;
 }
 
@@ -109,6 +114,7 @@ static void close_parts(struct runtime *rt)
 {
     indexer_free(rt->indexer);
     library_close(rt->library);
+    mcp_free(rt->mcp);
     http_free(rt->http);
     doorbell_close(rt->bell);
     store_close(rt->store);

@@ -159,7 +159,7 @@ static void put_tools(struct json_out *j, const struct offer *o, bool all)
     for (size_t i = 0; i < o->n_tools; i++) {
         const struct tool *t = o->tools[i];
 
-        if (all || t->run != NULL) {
+        if (all || (t->run != NULL && !t->for_research)) {
             put_tool(j, t->name, t->description, t->schema);
         }
     }

@@ -55,9 +55,8 @@ enum rc settle_cut_short(struct step *, struct request *, enum effect_state,
                          enum effect_cause) RC_MUST_CHECK;
 enum rc settle_tool(struct step *, struct tool_call *, enum effect_state,
                     enum effect_cause, const char *result) RC_MUST_CHECK;
-/* May the call be made again? */
-bool settle_is_safe(const struct step *, const struct tool_call *);
-/* Told to the model of a call that is not, and whose outcome nobody knows. */
+/* Told to the model of a call that is not safe, and whose outcome nobody knows.
+ */
 extern const char settle_unknown[];
 /* Calls of the request that are under way and not safe become unknown. */
 enum rc settle_unsafe(struct step *, const struct request *last,

@@ -23,6 +23,8 @@
  *   tool.c      tools: their table, rows of calls, what the model is told
  *   tool_work.c tool calls under way: start, end, time-out, cancel
  *   indexer.c   the library's indexer, a child process
+ *   mcp.c       servers of the Model Context Protocol, and tool_mcp.c their
+ *               tools
  */
 #ifndef ASIDE_RUNTIME_RUNTIME_H
 #define ASIDE_RUNTIME_RUNTIME_H
@@ -43,6 +45,7 @@ struct doorbell;
 struct flight;
 struct indexer;
 struct lease_lock;
+struct mcp;
 struct runtime;
 struct tool;
 
@@ -81,6 +84,7 @@ struct tool_result {
     const struct passage *passages;
     size_t n_passages;
     bool has_more;
+    const char *note; /* what else the model is told of the passages, or NULL */
     const char *text; /* JSON told to the model in place of all this, or NULL */
 };
 
@@ -98,6 +102,7 @@ struct tool_job {
     int64_t call_id;
     const char *name;
     const char *arguments;
+    bool safe; /* as the row has it */
     struct tool_job *next;
 };
 
@@ -151,6 +156,7 @@ struct runtime {
     struct doorbell *bell;
     struct library *library; /* NULL until something is indexed */
     struct indexer *indexer; /* NULL: no library configured */
+    struct mcp *mcp;         /* NULL: no server configured */
     const struct model_chat_profile *profile;
     char *chat_url;
     struct live **lives; /* ascending by id */
@@ -320,6 +326,32 @@ void flight_probe(struct runtime *);
 
 /* --- tools --------------------------------------------------------------- */
 
+#define SAID_BYTES 200
+
+struct tool_work;
+
+struct tool {
+    const char *name;
+    /* May be made again after a crash (R29), and at once with others: it only
+     * reads. What is not safe is made alone, in its place among the calls. */
+    bool safe;
+    bool acts;          /* does more than read, even if it is safe: each call is
+                         * meant, and is made alone */
+    bool for_research;  /* not for short answers */
+    bool needs_index;   /* waits, for a while, until the library is indexed */
+    int64_t timeout_ms; /* from run to tool_done */
+    const char *schema; /* JSON of the function's parameters */
+    const char *description;
+    /* Is it configured? NULL: always. */
+    bool (*offered)(const struct runtime *);
+    /* Start the call; NULL: see inside. */
+    void (*run)(struct tool_work *);
+    /* NULL: it always ends within run. */
+    void (*cancel)(struct tool_work *);
+    /* Without run: settles the call, in the transaction of its reply. */
+    enum rc (*inside)(struct step *, struct tool_call *, const cJSON *args);
+};
+
 /* A tool call under way: from the commit that says "sent" to the one that has
  * its outcome. tool_work.c makes it and frees it; a Run has as many at once as
  * tools.parallel says, and each has an end in time.
@@ -345,45 +377,32 @@ void flight_probe(struct runtime *);
  */
 struct tool_work {
     struct runtime *rt;
-    const struct tool *tool; /* stays valid as long as the work */
+    const struct tool *tool; /* without its texts */
     int64_t run_id;          /* rows */
     int64_t call_id;
+    const char *name;      /* as the model called it */
     const char *arguments; /* JSON text of the model: not checked yet */
+    bool safe;             /* what the tool was when it was called */
     struct arena *mem;     /* goes with the work; holds the result */
     struct tool_result result;
     void *own; /* the tool's own state */
 
     /* tool_work.c's own. */
     struct live *live;
+    struct tool kind;      /* a copy: a list of tools may change meanwhile */
+    char said[SAID_BYTES]; /* its newest progress */
+    bool said_new;         /* which no row has yet */
+    int64_t said_ms;       /* boot time */
     enum { WORK_WAITS = 0, WORK_RUNS, WORK_DONE } state;
     int64_t deadline_ms; /* boot time; valid if it runs */
     int64_t effect_n;
     struct tool_work *next;
 };
 
-struct tool {
-    const char *name;
-    /* May be made again after a crash (R29), and at once with others: it only
-     * reads. What is not safe is made alone, in its place among the calls. */
-    bool safe;
-    bool needs_index;   /* waits, for a while, until the library is indexed */
-    int64_t timeout_ms; /* from run to tool_done */
-    const char *schema; /* JSON of the function's parameters */
-    const char *description;
-    /* Is it configured? NULL: always. */
-    bool (*offered)(const struct runtime *);
-    /* Start the call; NULL: see inside. */
-    void (*run)(struct tool_work *);
-    /* NULL: it always ends within run. */
-    void (*cancel)(struct tool_work *);
-    /* Without run: settles the call, in the transaction of its reply. */
-    enum rc (*inside)(struct step *, struct tool_call *, const cJSON *args);
-};
-
 /* --- tool.c ------------------------------------------------------------ */
 
 const struct tool *tool_find(const struct runtime *, const char *name);
-/* The i-th of all, configured or not; NULL after the last. */
+/* The i-th of all, configured or not; NULL after the last. Valid in one turn. */
 const struct tool *tool_at(const struct runtime *, size_t i);
 /* What the model is told of a result; sources get their numbers in the step's
  * transaction. */
@@ -415,6 +434,8 @@ enum rc tool_note(struct step *, struct tool_call *,
 
 /* Why it failed, for the model and the person; not freed. */
 void tool_fail(struct tool_work *, const char *why);
+/* How it goes, in one line, which the person sees; too many are dropped. */
+void tool_say(struct tool_work *, const char *line);
 /* The result is there. Not within cancel. */
 void tool_done(struct tool_work *);
 /* Around what a callback does for a call, before the call is done: a Run whose
@@ -430,7 +451,10 @@ bool tool_under_way(const struct live *, int64_t call_id);
 /* Those that are done, to be put into rows: the first, and the one after. */
 struct tool_work *tool_next_done(const struct live *,
                                  const struct tool_work *after);
-/* Their rows are written: forget them. */
+/* Those under way that have said something no row has yet, likewise. */
+struct tool_work *tool_next_said(const struct live *,
+                                 const struct tool_work *after);
+/* Their rows are written: forget them, and what was said. */
 void tool_forget_done(struct live *);
 /* Cancel; no such call is allowed. */
 void tool_cancel(struct live *, int64_t call_id);
@@ -449,6 +473,11 @@ void tool_resume(struct runtime *);
 void tool_library_search(struct tool_work *);
 void tool_library_read(struct tool_work *);
 bool tool_library_offered(const struct runtime *);
+
+/* --- tool_mcp.c ---------------------------------------------------------- */
+
+void tool_mcp_run(struct tool_work *);
+void tool_mcp_cancel(struct tool_work *);
 
 /* --- indexer.c --------------------------------------------------------- */
 

@@ -6,13 +6,6 @@ const char settle_unknown[] =
     "{\"error\":\"the outcome is unknown: it may have been carried out, and "
     "is not repeated\"}";
 
-bool settle_is_safe(const struct step *s, const struct tool_call *t)
-{
-    const struct tool *tool = tool_find(s->rt, t->name);
-
-    return tool != NULL && tool->safe;
-}
-
 /* What a request without a proper end has used: as told, if its end had come
  * already; else an estimate on the safe side (R25). */
 static struct usage usage_of(struct step *s, const struct request *r)
@@ -83,7 +76,7 @@ enum rc settle_tool(struct step *s, struct tool_call *t,
     return store_tool_call_move(s->rt->store, &s->run, t, from, s->now_ms);
 }
 
-/* What only reads stays sent, and is made again by the next runtime. */
+/* What is safe stays sent, and is made again by the next runtime. */
 enum rc settle_unsafe(struct step *s, const struct request *last,
                       enum effect_cause cause)
 {
@@ -94,8 +87,7 @@ enum rc settle_unsafe(struct step *s, const struct request *last,
 
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         if (calls[i].state == EFFECT_SENT &&
-            tool_under_way(s->live, calls[i].id) &&
-            !settle_is_safe(s, &calls[i])) {
+            tool_under_way(s->live, calls[i].id) && !calls[i].safe) {
             rc = settle_tool(s, &calls[i], EFFECT_UNKNOWN, cause,
                              settle_unknown);
         }

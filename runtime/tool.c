@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/fault.h"
+#include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
 
@@ -59,18 +60,20 @@ static const struct tool TOOLS[] = {
 
 const struct tool *tool_at(const struct runtime *rt, size_t i)
 {
-    (void)rt;
-    return i < N_TOOLS ? &TOOLS[i] : NULL;
+    return i < N_TOOLS ? &TOOLS[i] : mcp_at(rt->mcp, i - N_TOOLS);
 }
 
 const struct tool *tool_find(const struct runtime *rt, const char *name)
 {
-    for (size_t i = 0; tool_at(rt, i) != NULL; i++) {
-        if (strcmp(tool_at(rt, i)->name, name) == 0) {
-            return tool_at(rt, i);
+    const struct tool *tool;
+
+    for (size_t i = 0; i < N_TOOLS; i++) {
+        if (strcmp(TOOLS[i].name, name) == 0) {
+            return &TOOLS[i];
         }
     }
-    return fault_tool(name);
+    tool = mcp_find(rt->mcp, name);
+    return tool != NULL ? tool : fault_tool(name);
 }
 
 /* --- calls that repeat another --------------------------------------- */
@@ -88,7 +91,7 @@ static bool same_arguments(const cJSON *args, const char *other)
 }
 
 /* The first call of this Run that asks the tool the same, as JSON values; 0:
- * none. What is not safe to repeat is meant each time it is asked. */
+ * none. What does not only read is meant each time it is asked. */
 static enum rc find_first(struct step *s, const struct model_call *c,
                           int64_t *first)
 {
@@ -100,7 +103,8 @@ static enum rc find_first(struct step *s, const struct model_call *c,
     enum rc rc;
 
     *first = 0;
-    if (tool == NULL || !tool->safe || tool->run == NULL || len > SAME_BYTES ||
+    if (tool == NULL || !tool->safe || tool->acts || tool->run == NULL ||
+        len > SAME_BYTES ||
         json_parse(c->arguments, len, &args, NULL) != RC_OK) {
         return RC_OK;
     }
@@ -163,12 +167,15 @@ enum rc tool_share(struct step *s, struct tool_call *t, bool *wait)
 enum rc tool_insert(struct step *s, const struct request *q,
                     const struct model_call *c, size_t n, struct tool_call *t)
 {
+    const struct tool *tool = tool_find(s->rt, c->name);
+
     *t = (struct tool_call){.run_id = s->run.id,
                             .request_id = q->id,
                             .n = (int64_t)n,
                             .call_id = c->id,
                             .name = c->name,
                             .arguments = c->arguments,
+                            .safe = tool != NULL && tool->safe,
                             .summary = ""};
     enum rc rc = find_first(s, c, &t->repeats);
 
@@ -309,6 +316,9 @@ static enum rc put_passages(struct step *s, struct tool_call *t,
     json_close_array(&j);
     if (read) {
         json_kbool(&j, "has_more", r->has_more);
+    }
+    if (r->note != NULL) {
+        json_kstr(&j, "note", r->note);
     }
     json_close_object(&j);
     built = json_end(&j);

@@ -4,14 +4,19 @@
  * put into rows in the order of the model's calls. A call that is done stays in
  * it until the commit that has its outcome: a transaction that is lost takes
  * nothing with it. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/fault.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
+#include "sql/base/utf8.h"
 #include "sql/store_lease.h"
 
 #define WORK_BYTES (32u << 20)
+/* What a tool says meanwhile goes into rows, and to everyone who watches. */
+#define SAY_EVERY_MS 1000
 
 /* --- the list ------------------------------------------------------------ */
 
@@ -54,20 +59,29 @@ static void cancel(struct tool_work *w)
 static struct tool_work *new_work(struct runtime *rt, struct live *live,
                                   const struct tool_job *job)
 {
+    const struct tool *tool = tool_find(rt, job->name);
     struct tool_work *w = calloc(1, sizeof(*w));
 
     if (w == NULL) {
         return NULL;
     }
+    if (tool != NULL) {
+        w->kind = *tool;
+        w->kind.name = w->kind.schema = w->kind.description = NULL;
+        w->tool = &w->kind;
+    }
     w->rt = rt;
     w->live = live;
     w->run_id = live->id;
     w->call_id = job->call_id;
-    w->tool = tool_find(rt, job->name);
+    w->safe = job->safe;
     w->result.summary = "";
     w->mem = arena_new(WORK_BYTES);
-    w->arguments = w->mem != NULL ? arena_strdup(w->mem, job->arguments) : NULL;
-    if (w->arguments == NULL) {
+    if (w->mem != NULL) {
+        w->name = arena_strdup(w->mem, job->name);
+        w->arguments = arena_strdup(w->mem, job->arguments);
+    }
+    if (w->name == NULL || w->arguments == NULL) {
         free_work(w);
         return NULL;
     }
@@ -81,6 +95,21 @@ void tool_fail(struct tool_work *w, const char *why)
     w->result.failed = true;
     w->result.error = why;
     w->result.summary = why;
+}
+
+void tool_say(struct tool_work *w, const char *line)
+{
+    int64_t now = clock_boot_ms();
+
+    if (w->said_ms != 0 && now - w->said_ms < SAY_EVERY_MS) {
+        return;
+    }
+    (void)snprintf(w->said, sizeof(w->said), "%.*s",
+                   (int)utf8_clip(line, strlen(line), sizeof(w->said) - 1),
+                   line);
+    w->said_ms = now;
+    w->said_new = true;
+    w->live->dirty = true;
 }
 
 void tool_done(struct tool_work *w)
@@ -165,6 +194,17 @@ struct tool_work *tool_next_done(const struct live *live,
     return w;
 }
 
+struct tool_work *tool_next_said(const struct live *live,
+                                 const struct tool_work *after)
+{
+    struct tool_work *w = after == NULL ? live->works : after->next;
+
+    while (w != NULL && (w->state != WORK_RUNS || !w->said_new)) {
+        w = w->next;
+    }
+    return w;
+}
+
 /* Take those out of the list that are done, or that have this row. */
 static void remove_works(struct live *live, bool done, int64_t call_id)
 {
@@ -185,6 +225,9 @@ static void remove_works(struct live *live, bool done, int64_t call_id)
 void tool_forget_done(struct live *live)
 {
     remove_works(live, true, 0);
+    for (struct tool_work *w = live->works; w != NULL; w = w->next) {
+        w->said_new = false;
+    }
 }
 
 /* --- ending ------------------------------------------------------------------ */
@@ -236,11 +279,10 @@ void tool_expire(struct live *live, int64_t boot_ms)
             continue;
         }
         cancel(w);
-        tool_fail(w, w->tool->safe
-                         ? "no result in the time allowed"
-                         : "no result in the time allowed: the outcome is "
-                           "unknown, it may have been carried out");
-        w->result.unknown = !w->tool->safe;
+        tool_fail(w, w->safe ? "no result in the time allowed"
+                             : "no result in the time allowed: the outcome is "
+                               "unknown, it may have been carried out");
+        w->result.unknown = !w->safe;
         tool_done(w);
     }
 }

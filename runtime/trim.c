@@ -254,7 +254,7 @@ static enum rc put_look_ups(struct step *s, const struct work *w, size_t n_gone,
             ++*look_ups;
             room -= tokens_estimate(args, keep) + LINE_TOKENS;
             if (room >= 0) {
-                buf_printf(list, "\n%s %.*s", t->name, (int)keep, args);
+                buf_printf(list, "\n%s %.*s", calls[k].name, (int)keep, args);
             }
         }
     }

@@ -55,6 +55,7 @@ struct tool_call {
     int64_t started_ms;
     int64_t ended_ms;
     int64_t repeats; /* the call whose outcome it shares; 0: none */
+    bool safe;       /* may be made again after a crash (R29) */
 };
 
 struct source {
@@ -194,6 +195,10 @@ enum rc store_tool_call_plan(struct store *, const struct run *,
 enum rc store_tool_call_move(struct store *, const struct run *,
                              struct tool_call *, enum effect_state from,
                              int64_t now_ms) RC_MUST_CHECK;
+
+/* How a call in state sent goes; of one that is in another, nothing. */
+enum rc store_tool_call_say(struct store *, const struct run *, int64_t id,
+                            const char *summary) RC_MUST_CHECK;
 
 /* Calls of a Run that are planned become skipped, without a cause. */
 enum rc store_run_skip_planned(struct store *, const struct run *,

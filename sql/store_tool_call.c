@@ -22,6 +22,7 @@ static void read_call(struct dbq *q, struct arena *a, void *item)
     t->started_ms = db_i64_or(q, 13, 0);
     t->ended_ms = db_i64_or(q, 14, 0);
     t->repeats = db_i64_or(q, 15, 0);
+    t->safe = db_i64(q, 16) != 0;
 }
 
 enum rc store_tool_call_get(struct store *st, int64_t account_id, int64_t id,
@@ -119,6 +120,7 @@ enum rc store_tool_call_plan(struct store *st, const struct run *run,
     db_bind_text(q, ":summary", t->summary != NULL ? t->summary : "");
     db_bind_i64(q, ":now_ms", now_ms);
     db_bind_i64_or_null(q, ":repeats", t->repeats);
+    db_bind_i64(q, ":safe", t->safe ? 1 : 0);
     rc = db_run(q);
     if (rc == RC_OK) {
         t->id = db_last_id(st->db);
@@ -151,6 +153,21 @@ enum rc store_tool_call_move(struct store *st, const struct run *run,
     return rc == RC_OK
                ? store_change_of_run(st, run, CHANGE_TOOL_CALL_UPDATED, t->id)
                : rc;
+}
+
+enum rc store_tool_call_say(struct store *st, const struct run *run, int64_t id,
+                            const char *summary)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_SAY);
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    db_bind_text(q, ":summary", summary);
+    rc = db_run_one(q);
+    if (rc == RC_OK) {
+        return store_change_of_run(st, run, CHANGE_TOOL_CALL_UPDATED, id);
+    }
+    return rc == RC_CONFLICT ? RC_OK : rc;
 }
 
 /* --- sources ----------------------------------------------------------- */

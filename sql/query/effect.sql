@@ -75,24 +75,26 @@ SELECT id FROM segment WHERE sha256 = :sha256;
 INSERT INTO segment (parent_id, run_id, sha256, body)
 VALUES (:parent, :run, :sha256, :body);
 
--- stmt: TOOL_CALL_GET read params=2 cols=16
+-- stmt: TOOL_CALL_GET read params=2 cols=17
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
-       t.started_ms, t.ended_ms, t.repeats
+       t.started_ms, t.ended_ms, t.repeats, t.safe
   FROM tool_call AS t
   JOIN run ON run.id = t.run_id
  WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: TOOL_CALL_OF_RUN read params=1 cols=16
+-- stmt: TOOL_CALL_OF_RUN read params=1 cols=17
 SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       result, summary, error, planned_ms, started_ms, ended_ms, repeats
+       result, summary, error, planned_ms, started_ms, ended_ms, repeats,
+       safe
   FROM tool_call
  WHERE run_id = :run
  ORDER BY id;
 
--- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=16
+-- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=17
 SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       result, summary, error, planned_ms, started_ms, ended_ms, repeats
+       result, summary, error, planned_ms, started_ms, ended_ms, repeats,
+       safe
   FROM tool_call
  WHERE request_id = :request
  ORDER BY n;
@@ -120,11 +122,14 @@ SELECT EXISTS (SELECT 1 FROM tool_call
                 WHERE run_id = :run AND name = :name AND state = 'failed'
                   AND error = :error);
 
--- stmt: TOOL_CALL_INSERT write params=9 cols=0
+-- stmt: TOOL_CALL_INSERT write params=10 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
-                       summary, planned_ms, repeats)
+                       summary, planned_ms, repeats, safe)
 VALUES (:run, :request, :n, :call_id, :name, :arguments, 'planned', :summary,
-        :now_ms, :repeats);
+        :now_ms, :repeats, :safe);
+
+-- stmt: TOOL_CALL_SAY write params=2 cols=0
+UPDATE tool_call SET summary = :summary WHERE id = :id AND state = 'sent';
 
 -- stmt: TOOL_CALL_MOVE write params=8 cols=0
 UPDATE tool_call
