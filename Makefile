@@ -25,7 +25,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 CPPF := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$(BUILD) -I/usr/include/libxml2
 SANF := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -DASIDE_FAULTS)
 ALLF := -std=c11 $(WARN) $(CPPF) $(CFLAGS) $(SANF) -pthread -MMD -MP
-LIBS := -lfcgi -lcmark -lsqlite3 -lcurl -lcjson -lxml2 -lsodium -lm -pthread
+LIBS := -lfcgi -lcmark -lsqlite3 -lcurl -lcjson -lxml2 -lsodium -lutf8proc -lm -pthread
 
 # --- sources by folder -------------------------------------------------------
 STORE_SRC   := $(wildcard sql/base/*.c sql/*.c)
@@ -125,7 +125,7 @@ $(BUILD)/static/index.html: $(PAGE_SRC) $(BUILD)/npm.stamp
 
 # --- packages of the system -----------------------------------------------------
 RUN_PACKAGES := gcc libc6-dev libfcgi-dev libcmark-dev libsqlite3-dev libcurl4-openssl-dev \
-   libcjson-dev libxml2-dev libsodium-dev nginx-light spawn-fcgi sqlite3-doc
+   libcjson-dev libxml2-dev libsodium-dev libutf8proc-dev nginx-light spawn-fcgi sqlite3-doc
 TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium
 LINT_PACKAGES := clang-format clang-tidy cppcheck
 BENCH_PACKAGES := wrk

@@ -49,6 +49,7 @@ static enum rc read_thing(struct store *st, const struct change *c,
         return store_notification_get(st, account, c->ref, &t->notification);
     case CHANGE_ANSWER_PART:
     case CHANGE_CONVERSATION_DELETED:
+    case CHANGE_LIBRARY_UPDATED:
     case CHANGE_KIND__MAX:
         break;
     }
@@ -98,6 +99,7 @@ static void put_thing(struct json_out *json, const struct change *c,
         view_notification(json, &t->notification);
         break;
     case CHANGE_CONVERSATION_DELETED:
+    case CHANGE_LIBRARY_UPDATED:
     case CHANGE_KIND__MAX:
         break;
     }

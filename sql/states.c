@@ -120,6 +120,7 @@ static const char *const CHANGE_KIND[CHANGE_KIND__MAX] = {
     [CHANGE_CONVERSATION_UPDATED] = "conversation.updated",
     [CHANGE_CONVERSATION_DELETED] = "conversation.deleted",
     [CHANGE_NOTIFICATION_CREATED] = "notification.created",
+    [CHANGE_LIBRARY_UPDATED] = "library.updated",
 };
 
 static const struct words LISTS[STATES_LIST__MAX] = {

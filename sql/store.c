@@ -222,6 +222,22 @@ enum rc store_account_find(struct store *st, const char *name, int64_t *id)
     return db_one_i64(q, id);
 }
 
+enum rc store_account_name(struct store *st, int64_t id, struct arena *a,
+                           const char **name)
+{
+    struct dbq *q = db_use(st->db, STMT_ACCOUNT_NAME);
+    bool found;
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    found = db_next(q);
+    if (found) {
+        *name = db_text(q, 0, a);
+    }
+    rc = db_end(q);
+    return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
+}
+
 enum rc store_account_ensure(struct store *st, const char *name, int64_t now_ms,
                              int64_t *id)
 {

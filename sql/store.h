@@ -94,6 +94,8 @@ struct store_call {
 /* RC_NOT_FOUND: no write has created it yet; it reads as empty. */
 enum rc store_account_find(struct store *, const char *name,
                            int64_t *id) RC_MUST_CHECK;
+enum rc store_account_name(struct store *, int64_t id, struct arena *,
+                           const char **name) RC_MUST_CHECK;
 /* Find or create; inside a transaction. */
 enum rc store_account_ensure(struct store *, const char *name, int64_t now_ms,
                              int64_t *id) RC_MUST_CHECK;

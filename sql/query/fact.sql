@@ -11,6 +11,9 @@ SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'change';
 -- stmt: ACCOUNT_FIND read params=1 cols=1
 SELECT id FROM account WHERE name = :name;
 
+-- stmt: ACCOUNT_NAME read params=1 cols=1
+SELECT name FROM account WHERE id = :id;
+
 -- stmt: ACCOUNT_INSERT write params=2 cols=0
 INSERT INTO account (name, created_ms) VALUES (:name, :now_ms);
 

@@ -1,0 +1,81 @@
+#include "sql/store_library.h"
+
+#include "sql/store_priv.h"
+
+static enum rc tell(struct store *st, int64_t account_id)
+{
+    const struct change_new c = {.kind = CHANGE_LIBRARY_UPDATED,
+                                 .account_id = account_id};
+
+    return store_change_add(st, &c);
+}
+
+enum rc store_library_want(struct store *st, struct store_call *call)
+{
+    int64_t account_id = 0;
+    enum rc rc =
+        store_account_ensure(st, call->account, call->now_ms, &account_id);
+    struct dbq *q;
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    q = db_use(st->db, STMT_SCAN_WANT);
+    db_bind_i64(q, ":account", account_id);
+    rc = db_run(q);
+    if (rc == RC_OK) {
+        rc = tell(st, account_id);
+    }
+    return rc == RC_OK ? store_as_of(st, &call->as_of) : rc;
+}
+
+enum rc store_library_open(struct store *st, int64_t account_id, bool *open)
+{
+    struct dbq *q = db_use(st->db, STMT_SCAN_OPEN);
+    int64_t value = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":account", account_id);
+    rc = db_one_i64(q, &value);
+    if (rc == RC_NOT_FOUND) {
+        rc = RC_OK;
+    }
+    if (rc == RC_OK) {
+        *open = value != 0;
+    }
+    return rc;
+}
+
+static void read_want(struct dbq *q, struct arena *a, void *item)
+{
+    struct library_want *w = item;
+
+    (void)a;
+    w->account_id = db_i64(q, 0);
+    w->wanted = db_i64(q, 1);
+}
+
+enum rc store_library_wants(struct store *st, struct arena *a,
+                            struct library_want **out, size_t *n)
+{
+    return store_read_list(db_use(st->db, STMT_SCAN_LIST), a, read_want,
+                           sizeof(**out), out, n);
+}
+
+enum rc store_library_done(struct store *st, const struct library_want *list,
+                           size_t n)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        struct dbq *q = db_use(st->db, STMT_SCAN_DONE);
+
+        db_bind_i64(q, ":account", list[i].account_id);
+        db_bind_i64(q, ":wanted", list[i].wanted);
+        rc = db_run(q);
+        if (rc == RC_OK) {
+            rc = tell(st, list[i].account_id);
+        }
+    }
+    return rc;
+}
