@@ -107,11 +107,11 @@ static enum serve_then reply_too_long(const struct ask *ask)
         ask->req, REPLY_REQUIREMENTS_TOO_LARGE,
         arena_printf(ask->arena,
                      "A research's request and all that is added to it may "
-                     "take up half of what the model can hold (%lld of %lld "
+                     "take up half of what the model may hold (%lld of %lld "
                      "tokens, as estimated here). Nothing was stored. Say it "
                      "in fewer words, or begin another research.",
-                     (long long)(ask->app->conf->model_context_tokens / 2),
-                     (long long)ask->app->conf->model_context_tokens));
+                     (long long)(conf_context_tokens(ask->app->conf) / 2),
+                     (long long)conf_context_tokens(ask->app->conf)));
 }
 
 enum serve_then call_reply_rc(const struct ask *ask,

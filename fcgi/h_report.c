@@ -40,8 +40,8 @@ static enum rc read_found(const struct ask *ask, struct found *f)
                            ask->arena, &f->run);
     }
     if (rc == RC_OK) {
-        rc = store_source_of_run(ask->store, ask->id, ask->arena, &f->sources,
-                                 &f->n_sources);
+        rc = store_source_of_run(ask->store, ask->id, 0, ask->arena,
+                                 &f->sources, &f->n_sources);
     }
     read_end(ask);
     return rc;

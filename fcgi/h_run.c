@@ -118,8 +118,8 @@ static enum rc read_whole(const struct ask *ask, struct whole *w)
                                   &w->n_handoffs);
     }
     if (rc == RC_OK) {
-        rc = store_source_of_run(ask->store, ask->id, a, &w->sources,
-                                 &w->n_sources);
+        rc = store_source_of_run(ask->store, ask->id, VIEW_SOURCE_CHARS, a,
+                                 &w->sources, &w->n_sources);
     }
     return rc;
 }

@@ -41,7 +41,8 @@ static enum rc read_thing(struct store *st, const struct change *c,
     case CHANGE_TOOL_CALL_UPDATED:
         return store_tool_call_get(st, account, c->ref, a, &t->tool_call);
     case CHANGE_SOURCE_ADDED:
-        return store_source_get(st, account, c->ref, a, &t->source);
+        return store_source_get(st, account, c->ref, VIEW_SOURCE_CHARS, a,
+                                &t->source);
     case CHANGE_CONVERSATION_UPDATED:
         return store_conversation_get(st, account, c->conversation_id, a,
                                       &t->conversation);

@@ -12,6 +12,11 @@ static void put_usage(struct json_out *json, const struct usage *u)
         json_knull(json, "input_tokens");
         json_knull(json, "output_tokens");
     }
+    if (u->known && u->cached_tokens >= 0) {
+        json_ki64(json, "cached_tokens", u->cached_tokens);
+    } else {
+        json_knull(json, "cached_tokens");
+    }
     json_ki64(json, "estimate", u->estimate);
     json_close_object(json);
 }

@@ -10,7 +10,10 @@
  *   [adjustment msg_2]       a handoff, verbatim; [reply msg_3] likewise
  *   [earlier report of run_4] what a continuation goes on from
  *   [notice]                 something Aside has to say
- *   [notes of this research] what it kept with note, once older steps are gone
+ * Once older steps are gone:
+ *   [notes of this research], [pinned passages] what it kept with note
+ *   [draft of this research] in the closeout, which cannot recall it
+ *   [reminder]               what is asked, in short, behind the steps that stay
  *
  * Before it would outgrow the model, the body is begun anew under its head,
  * without the oldest steps; see trim.c.
@@ -23,6 +26,7 @@
 
 #define BODY_BYTES   (8u << 20)
 #define RESULTS_PART 3  /* of the room, all results of one reply */
+#define RESULT_PART  6  /* likewise, one result: several steps stay in view */
 #define RESULT_LEAST 48 /* tokens */
 
 int64_t context_size(const struct buf *b)
@@ -30,10 +34,9 @@ int64_t context_size(const struct buf *b)
     return tokens_estimate(buf_str(b), b->len);
 }
 
-/* What a body may take up beside the answer. */
-static int64_t room_of(const struct step *s)
+int64_t context_room(const struct step *s)
 {
-    return s->rt->conf.model_context_tokens -
+    return conf_context_tokens(&s->rt->conf) -
            s->rt->conf.model_max_output_tokens;
 }
 
@@ -136,18 +139,36 @@ static enum rc add_handoffs(struct step *s, struct buf *out)
 static enum rc add_result(struct step *s, const struct tool_call *t,
                           int64_t max_tokens, struct buf *out)
 {
+    struct excerpt e = {.result = t->result != NULL
+                                      ? t->result
+                                      : "{\"error\":\"not carried out\"}",
+                        .max_tokens = max_tokens};
     struct buf text;
-    enum rc rc;
+    enum rc rc = RC_OK;
 
+    if (s->run.kind == RUN_RESEARCH &&
+        tokens_estimate(e.result, strlen(e.result)) > max_tokens) {
+        rc = store_tool_call_number(s->rt->store, s->run.id, t->id, &e.number);
+    }
     buf_init(&text, BODY_BYTES);
-    rc = excerpt_result(t->result != NULL ? t->result
-                                          : "{\"error\":\"not carried out\"}",
-                        max_tokens, &text);
+    if (rc == RC_OK) {
+        rc = excerpt_result(&e, &text);
+    }
     if (rc == RC_OK) {
         model_chat_tool_result(out, s->rt->profile, t->call_id, buf_str(&text));
     }
     buf_free(&text);
     return rc;
+}
+
+/* Tokens that each of n results of one reply may take up. */
+static int64_t most_of(const struct step *s, size_t n)
+{
+    int64_t part = n > RESULT_PART / RESULTS_PART ? RESULTS_PART * (int64_t)n
+                                                  : RESULT_PART;
+    int64_t most = context_room(s) / part;
+
+    return most > RESULT_LEAST ? most : RESULT_LEAST;
 }
 
 /* CASES G-1: every call id is answered exactly once. */
@@ -171,10 +192,7 @@ enum rc context_add_reply(struct step *s, const struct request *last,
     if (rc != RC_OK) {
         return rc;
     }
-    most = n > 0 ? room_of(s) / RESULTS_PART / (int64_t)n : 0;
-    if (most < RESULT_LEAST) {
-        most = RESULT_LEAST;
-    }
+    most = most_of(s, n);
     model_chat_assistant(out, s->rt->profile, &reply);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         rc = add_result(s, &calls[i], most, out);
@@ -230,7 +248,8 @@ static enum rc add_new(struct step *s, struct body *b)
     if (b->last == NULL) {
         const struct snapshot snapshot = {.purpose = b->purpose,
                                           .offer = &b->offer,
-                                          .room = room_of(s) - b->base_size,
+                                          .room =
+                                              context_room(s) - b->base_size,
                                           .portion = 2};
 
         rc = snapshot_add(s, &snapshot, &b->fresh);
@@ -273,14 +292,16 @@ static enum rc find_parent(struct step *s, struct body *b)
                : rc;
 }
 
-/* Begun anew where the model could not hold it. */
+/* Begun anew where the model could not hold it, and for a closeout that has to
+ * have the draft before it: its head has changed in any case. */
 static enum rc fit(struct step *s, struct body *b)
 {
     struct trim trim = {.purpose = b->purpose, .offer = &b->offer};
-    int64_t room = room_of(s);
+    bool anew = b->purpose == PURPOSE_CLOSEOUT && s->run.answer_draft;
+    int64_t room = context_room(s);
     enum rc rc;
 
-    if (b->base_size + context_size(&b->fresh) <= room) {
+    if (!anew && b->base_size + context_size(&b->fresh) <= room) {
         return RC_OK;
     }
     buf_clear(&b->fresh);

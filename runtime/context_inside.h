@@ -1,5 +1,6 @@
 /* context_inside.h - what the parts that compose a model request's input share:
- * context.c, snapshot.c, trim.c. No other file includes it.
+ * context.c, snapshot.c, trim.c, excerpt.c, recall.c. No other file includes
+ * it.
  *
  * Sizes are tokens as tokens_estimate counts them, of the JSON that is sent. */
 #ifndef ASIDE_RUNTIME_CONTEXT_INSIDE_H
@@ -10,6 +11,8 @@
 /* --- context.c --------------------------------------------------------- */
 
 int64_t context_size(const struct buf *);
+/* What a request may take up beside the answer. */
+int64_t context_room(const struct step *);
 /* text, or as much of its beginning as takes up max_tokens, marked as cut. */
 const char *context_clip(struct step *, const char *text, int64_t max_tokens);
 /* A message as the user, with a bridge where the endpoint wants one between it
@@ -54,10 +57,25 @@ enum rc trim_compose(struct step *, const struct trim *,
 
 /* --- excerpt.c --------------------------------------------------------- */
 
+struct excerpt {
+    const char *result; /* what the tool gave */
+    int64_t max_tokens;
+    int64_t number; /* of the result, for recall; 0: it cannot be recalled */
+    size_t from;    /* so many passages, or bytes of a text, are skipped */
+};
 /* A tool's result, cut to about max_tokens if it is larger: whole passages from
- * its end are left out, and a member "cut" says so and how to get at them.
- * Pure. */
-enum rc excerpt_result(const char *result, int64_t max_tokens,
-                       struct buf *) RC_MUST_CHECK;
+ * its end are left out, or the end of a text; a member "cut", or a last line,
+ * says so and how to get at them. Pure. */
+enum rc excerpt_result(const struct excerpt *, struct buf *) RC_MUST_CHECK;
+/* text from a byte on, or as much of it as leaves room for a line that says how
+ * to read on. Returns the byte to read on from; 0: that was all. Pure. */
+size_t excerpt_text(const char *text, size_t from, int64_t max_tokens,
+                    struct buf *);
+
+/* --- recall.c ---------------------------------------------------------- */
+
+/* As a pinned or recalled passage stands in a prompt: number, title, heading,
+ * then its text. */
+void recall_put_head(const struct source *, struct buf *);
 
 #endif

@@ -179,8 +179,8 @@ static enum rc add_sources(struct step *s, struct buf *out)
 {
     struct source *list = NULL;
     size_t n = 0;
-    enum rc rc =
-        store_source_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+    enum rc rc = store_source_of_run(s->rt->store, s->run.id, QUOTE_BYTES + 1,
+                                     s->mem, &list, &n);
 
     if (rc == RC_OK && n > 0) {
         buf_puts(out, "\n## What was found\n\n");
@@ -248,7 +248,7 @@ enum rc deliver_find_invented(struct step *s, const char *report,
     enum rc rc = citations_find(report, strlen(report), cited, &n_cited);
 
     if (rc == RC_OK && n_cited > 0) {
-        rc = store_source_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+        rc = store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
     }
     buf_init(&text, CITATIONS_MAX * 8);
     for (size_t i = 0; i < n_cited && rc == RC_OK; i++) {

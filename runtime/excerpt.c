@@ -1,18 +1,16 @@
 /* excerpt.c - results that are too large for a prompt are cut where it hurts
  * least: at their end, passage by passage, and never silently. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/context_inside.h"
 #include "sql/base/json.h"
 #include "sql/base/tokens.h"
+#include "sql/base/utf8.h"
 
-#define CUT_SEARCH                                                             \
-    "passages are left out here for want of room; search more narrowly, or "   \
-    "read on from one with library_read"
-#define CUT_READ                                                               \
-    "the rest of this part is left out here for want of room; read on with "   \
-    "library_read and a larger from"
-#define CUT_TEXT "\n[cut here for want of room]"
+#define HOW_BYTES  240
+#define END_TOKENS 32 /* of the line that says how to read on */
 
 static int64_t size_of(const cJSON *tree)
 {
@@ -26,6 +24,8 @@ static int64_t size_of(const cJSON *tree)
     buf_free(&text);
     return size;
 }
+
+/* --- passages ---------------------------------------------------------- */
 
 /* The one passage that is left gets the beginning of its text. */
 static void shorten(cJSON *passage, int64_t excess)
@@ -42,51 +42,150 @@ static void shorten(cJSON *passage, int64_t excess)
                                   keep)] = '\0';
 }
 
-static void cut_passages(cJSON *tree, cJSON *passages, int64_t max_tokens)
+/* How to get at what is left out behind so many passages. */
+static void say_how(const struct excerpt *e, const cJSON *tree, size_t kept,
+                    bool shortened, char *out)
 {
-    bool read = json_get(tree, "location") != NULL;
-    int64_t size;
+    const cJSON *passages = json_get(tree, "passages");
+    int64_t n = 0;
 
-    (void)cJSON_AddStringToObject(tree, "cut", read ? CUT_READ : CUT_SEARCH);
+    if (e->number == 0) {
+        (void)snprintf(out, HOW_BYTES,
+                       json_get(tree, "location") != NULL
+                           ? "the rest of this part is left out here for want "
+                             "of room; read on with library_read and a larger "
+                             "from"
+                           : "passages are left out here for want of room; "
+                             "search more narrowly, or read on from one with "
+                             "library_read");
+    } else if (shortened &&
+               json_i64(cJSON_GetArrayItem(passages, 0), "n", &n) == RC_OK) {
+        (void)snprintf(out, HOW_BYTES,
+                       "the text is cut here for want of room: recall "
+                       "{\"source\":%" PRId64 "} has all of it, and recall "
+                       "{\"result\":%" PRId64 ",\"from\":%zu} what comes after",
+                       n, e->number, e->from + kept);
+    } else {
+        (void)snprintf(out, HOW_BYTES,
+                       "passages are left out here for want of room: recall "
+                       "{\"result\":%" PRId64
+                       ",\"from\":%zu} goes on with them",
+                       e->number, e->from + kept);
+    }
+}
+
+static void put_how(const struct excerpt *e, cJSON *tree, size_t kept,
+                    bool shortened)
+{
+    char how[HOW_BYTES];
+
+    say_how(e, tree, kept, shortened, how);
+    cJSON_DeleteItemFromObjectCaseSensitive(tree, "cut");
+    (void)cJSON_AddStringToObject(tree, "cut", how);
+}
+
+/* Most of what has to go: sizes of parts add up, give or take one token each. */
+static int drop_most(cJSON *passages, int64_t size, int64_t max_tokens)
+{
+    int n = cJSON_GetArraySize(passages);
+
+    while (n > 1) {
+        size -= size_of(cJSON_GetArrayItem(passages, n - 1)) + 1;
+        if (size <= max_tokens) {
+            break;
+        }
+        cJSON_DeleteItemFromArray(passages, --n);
+    }
+    return n;
+}
+
+static void cut_passages(const struct excerpt *e, cJSON *tree, cJSON *passages)
+{
+    int n = cJSON_GetArraySize(passages);
+    int64_t size = size_of(tree);
+
+    if (size <= e->max_tokens) {
+        return;
+    }
+    put_how(e, tree, (size_t)n, true); /* of its longest form */
+    n = drop_most(passages, size, e->max_tokens);
     size = size_of(tree);
-    while (size > max_tokens && cJSON_GetArraySize(passages) > 1) {
-        cJSON_DeleteItemFromArray(passages, cJSON_GetArraySize(passages) - 1);
+    while (size > e->max_tokens && n > 1) {
+        cJSON_DeleteItemFromArray(passages, --n);
         size = size_of(tree);
     }
-    if (size > max_tokens) {
-        shorten(cJSON_GetArrayItem(passages, 0), size - max_tokens);
+    if (size > e->max_tokens) {
+        shorten(cJSON_GetArrayItem(passages, 0), size - e->max_tokens);
+        put_how(e, tree, 1, true);
+    } else {
+        put_how(e, tree, (size_t)n, false);
     }
 }
 
-static void cut_text(const char *text, int64_t max_tokens, struct buf *out)
+static enum rc put_passages(const struct excerpt *e, cJSON *tree,
+                            cJSON *passages, struct buf *out)
 {
-    int64_t keep = max_tokens - tokens_estimate(CUT_TEXT, strlen(CUT_TEXT));
-
-    buf_add(out, text, tokens_clip(text, strlen(text), keep));
-    buf_puts(out, CUT_TEXT);
+    for (size_t i = 0; i < e->from && cJSON_GetArraySize(passages) > 0; i++) {
+        cJSON_DeleteItemFromArray(passages, 0);
+    }
+    if (cJSON_GetArraySize(passages) > 0) {
+        cut_passages(e, tree, passages);
+    }
+    return json_print(tree, out);
 }
 
-enum rc excerpt_result(const char *result, int64_t max_tokens, struct buf *out)
+/* --- texts ------------------------------------------------------------- */
+
+size_t excerpt_text(const char *text, size_t from, int64_t max_tokens,
+                    struct buf *out)
 {
-    size_t len = strlen(result);
+    size_t len = strlen(text);
+    size_t start = utf8_clip(text, len, from);
+    size_t keep = len - start;
+
+    if (tokens_estimate(text + start, keep) <= max_tokens) {
+        buf_add(out, text + start, keep);
+        return 0;
+    }
+    keep = tokens_clip(text + start, keep, max_tokens - END_TOKENS);
+    buf_add(out, text + start, keep);
+    return start + keep;
+}
+
+static void put_text(const struct excerpt *e, struct buf *out)
+{
+    size_t next = excerpt_text(e->result, e->from, e->max_tokens, out);
+
+    if (next != 0 && e->number != 0) {
+        buf_printf(out,
+                   "\n[cut here for want of room; recall {\"result\":%" PRId64
+                   ",\"from\":%zu} goes on]",
+                   e->number, next);
+    } else if (next != 0) {
+        buf_puts(out, "\n[cut here for want of room]");
+    }
+}
+
+enum rc excerpt_result(const struct excerpt *e, struct buf *out)
+{
+    size_t len = strlen(e->result);
     cJSON *tree = NULL;
     cJSON *passages;
     enum rc rc = RC_OK;
 
-    if (tokens_estimate(result, len) <= max_tokens) {
-        buf_add(out, result, len);
+    if (e->from == 0 && tokens_estimate(e->result, len) <= e->max_tokens) {
+        buf_add(out, e->result, len);
         return buf_rc(out);
     }
-    if (json_parse(result, len, &tree, NULL) != RC_OK) {
-        cut_text(result, max_tokens, out);
+    if (json_parse(e->result, len, &tree, NULL) != RC_OK) {
+        put_text(e, out);
         return buf_rc(out);
     }
     passages = cJSON_GetObjectItemCaseSensitive(tree, "passages");
     if (cJSON_GetArraySize(passages) > 0) {
-        cut_passages(tree, passages, max_tokens);
-        rc = json_print(tree, out);
+        rc = put_passages(e, tree, passages, out);
     } else {
-        cut_text(result, max_tokens, out);
+        put_text(e, out);
     }
     json_free(tree);
     return rc == RC_OK ? buf_rc(out) : rc;

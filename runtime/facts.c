@@ -53,6 +53,7 @@ static void fill_done(struct step *s, struct request *last,
         .known = u->known,
         .input_tokens = u->input_tokens,
         .output_tokens = u->output_tokens,
+        .cached_tokens = u->cached_tokens,
         .estimate = flight_estimate(s->live, last->input_estimate)};
 }
 
@@ -97,6 +98,7 @@ static enum rc take_failed(struct step *s, struct request *last,
         .known = u->known || refused,
         .input_tokens = u->input_tokens,
         .output_tokens = u->output_tokens,
+        .cached_tokens = u->cached_tokens,
         .estimate = flight_estimate(s->live, last->input_estimate)};
     log_warn(id_text(ID_REQUEST, last->id, id), "%s", o->detail);
     rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_SENT,

@@ -119,9 +119,43 @@ static void cancel_get(struct tool_work *w)
     http_cancel(w->own);
 }
 
+#define LARGE_PASSAGES 20
+#define LARGE_BYTES    10000
+
+/* 200 KB: passages that begin with the arguments and their place. */
+static void run_large(struct tool_work *w)
+{
+    struct arena *a = w->mem;
+    struct passage *p = arena_alloc(a, LARGE_PASSAGES * sizeof(*p));
+
+    for (int i = 0; p != NULL && i < LARGE_PASSAGES; i++) {
+        char *text = arena_alloc(a, LARGE_BYTES + 1);
+
+        if (text == NULL) {
+            abort();
+        }
+        memset(text, 'x', LARGE_BYTES);
+        for (int k = 9; k < LARGE_BYTES; k += 10) {
+            text[k] = ' ';
+        }
+        (void)memcpy(text, w->arguments, strlen(w->arguments));
+        p[i] = (struct passage){.id = arena_printf(a, "%s %d", w->arguments, i),
+                                .title =
+                                    arena_printf(a, "Page of %s", w->arguments),
+                                .heading = arena_printf(a, "Part %d", i),
+                                .location = "large.md",
+                                .text = text};
+    }
+    w->result.passages = p;
+    w->result.n_passages = LARGE_PASSAGES;
+    w->result.summary = "done";
+    tool_done(w);
+}
+
 static const struct tool TOOLS[] = {
     {.name = "fault_abort", .safe = true, .run = run_abort},
     {.name = "fault_hang", .safe = true, .run = run_hang},
+    {.name = "fault_large", .safe = true, .run = run_large},
     {.name = "fault_once", .safe = false, .run = run_once},
     {.name = "fault_get",
      .safe = true,

@@ -25,7 +25,7 @@ struct model_usage {
     bool known; /* false: the numbers are 0 and mean nothing */
     int64_t input_tokens;
     int64_t output_tokens;
-    int64_t cached_tokens; /* of the input, 0 if not told */
+    int64_t cached_tokens; /* of the input, -1 if not told */
 };
 
 struct model_reply {

@@ -163,20 +163,40 @@ static void read_reasoning(struct model_stream *s, const cJSON *delta)
     }
 }
 
+/* What of the input came from the provider's cache; -1: it does not say. Some
+ * count it beside the input instead of in it. */
+static int64_t read_cached(const cJSON *usage, int64_t input)
+{
+    static const char *const PLACE[][2] = {
+        {"prompt_tokens_details", "cached_tokens"},
+        {"input_tokens_details", "cached_tokens"},
+        {NULL, "prompt_cache_hit_tokens"},
+        {NULL, "cached_tokens"},
+        {NULL, "cache_read_input_tokens"},
+    };
+
+    for (size_t i = 0; i < sizeof(PLACE) / sizeof(PLACE[0]); i++) {
+        const cJSON *in =
+            PLACE[i][0] != NULL ? json_get(usage, PLACE[i][0]) : usage;
+        int64_t cached;
+
+        if (json_i64(in, PLACE[i][1], &cached) == RC_OK && cached >= 0) {
+            return cached < input ? cached : input;
+        }
+    }
+    return -1;
+}
+
 static void read_usage(struct model_stream *s, const cJSON *usage)
 {
     struct model_usage u = {.known = true};
-    const cJSON *details = json_get(usage, "prompt_tokens_details");
 
     if (json_i64(usage, "prompt_tokens", &u.input_tokens) != RC_OK ||
         json_i64(usage, "completion_tokens", &u.output_tokens) != RC_OK ||
         u.input_tokens < 0 || u.output_tokens < 0) {
         return;
     }
-    if (json_i64(details, "cached_tokens", &u.cached_tokens) != RC_OK &&
-        json_i64(usage, "prompt_cache_hit_tokens", &u.cached_tokens) != RC_OK) {
-        u.cached_tokens = 0;
-    }
+    u.cached_tokens = read_cached(usage, u.input_tokens);
     s->usage = u;
 }
 

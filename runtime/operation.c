@@ -252,7 +252,8 @@ static enum rc put_lists(struct step *s, const struct run *r,
     struct handoff *handoffs = NULL;
     size_t n = 0;
     size_t waiting = 0;
-    enum rc rc = store_source_of_run(s->rt->store, r->id, s->mem, &sources, &n);
+    enum rc rc =
+        store_source_of_run(s->rt->store, r->id, 0, s->mem, &sources, &n);
 
     json_key(j, "sources");
     json_open_array(j);

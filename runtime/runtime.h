@@ -16,7 +16,8 @@
  *   operation.c start, adjust, stop, inspect, reply, continue, ask
  *   context.c   a request's input, from rows: snapshot.c what a Run begins
  *               with, trim.c what is left out when it has grown too long,
- *               excerpt.c too large results; prompt.c holds the fixed texts
+ *               excerpt.c too large results, recall.c gives what was left out
+ *               back; prompt.c holds the fixed texts
  *   offer.c     what a request may offer
  *   flight.c    one model request under way
  *   standby.c   waiting for the ownership of the database
@@ -426,6 +427,9 @@ enum rc tool_admit(struct step *, struct tool_call *,
 /* The question of an ask_user call; RC_INVALID if it has none. */
 enum rc tool_question(struct step *, const char *arguments,
                       const char **question) RC_MUST_CHECK;
+/* A recall call: recall.c. */
+enum rc recall_take(struct step *, struct tool_call *,
+                    const cJSON *args) RC_MUST_CHECK;
 /* A note call. */
 enum rc tool_note(struct step *, struct tool_call *,
                   const cJSON *args) RC_MUST_CHECK;

@@ -20,6 +20,7 @@ static struct usage usage_of(struct step *s, const struct request *r)
             u.known = true;
             u.input_tokens = o->reply.usage.input_tokens;
             u.output_tokens = o->reply.usage.output_tokens;
+            u.cached_tokens = o->reply.usage.cached_tokens;
         }
     }
     return u;

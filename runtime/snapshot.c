@@ -240,7 +240,8 @@ static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
     struct buf line;
     size_t n = 0;
     bool any = false;
-    enum rc rc = store_source_of_run(s->rt->store, old->id, s->mem, &list, &n);
+    enum rc rc =
+        store_source_of_run(s->rt->store, old->id, 0, s->mem, &list, &n);
 
     buf_init(&line, 64 * 1024);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {

@@ -14,6 +14,7 @@
 /* Longer arguments are not compared with those of other calls: it costs the
  * square of their members. */
 #define SAME_BYTES 4096
+#define PINS_MAX   20 /* of one call */
 
 static const struct tool TOOLS[] = {
     {.name = "library_search",
@@ -40,11 +41,24 @@ static const struct tool TOOLS[] = {
      .run = tool_library_read},
     {.name = "note",
      .safe = true,
-     .description = "Keep a note; it stays when older results are dropped.",
-     .schema =
-         "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},"
-         "\"required\":[\"text\"],\"additionalProperties\":false}",
+     .description = "Keep a note; it stays when older results are dropped, and "
+                    "so does the text of pinned passages.",
+     .schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
+               "\"string\"},\"pin\":{\"type\":\"array\",\"items\":{\"type\":"
+               "\"integer\"},\"description\":\"numbers of passages to keep "
+               "word for word\"}},\"required\":[\"text\"],"
+               "\"additionalProperties\":false}",
      .inside = tool_note},
+    {.name = "recall",
+     .safe = true,
+     .description = "Read again what was found before: a passage by its number "
+                    "n, a result by its number, or your last draft. Long ones "
+                    "go on with from.",
+     .schema = "{\"type\":\"object\",\"properties\":{\"source\":{\"type\":"
+               "\"integer\"},\"result\":{\"type\":\"integer\"},\"draft\":"
+               "{\"type\":\"boolean\"},\"from\":{\"type\":\"integer\","
+               "\"minimum\":0}},\"additionalProperties\":false}",
+     .inside = recall_take},
     {.name = "publish_draft",
      .safe = true,
      .description =
@@ -244,9 +258,37 @@ enum rc tool_question(struct step *s, const char *arguments,
 
 /* --- notes ------------------------------------------------------------- */
 
+/* Each names a passage that was retrieved, or the number that does not. */
+static enum rc pin_all(struct step *s, const cJSON *list, int64_t *unknown)
+{
+    struct source src;
+    const cJSON *item;
+    enum rc rc = RC_OK;
+    int n = 0;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        int64_t number = cJSON_IsNumber(item) ? item->valueint : 0;
+
+        if (rc != RC_OK || n++ == PINS_MAX) {
+            break;
+        }
+        rc = store_source_by_number(s->rt->store, s->run.id, number, s->mem,
+                                    &src);
+        if (rc == RC_NOT_FOUND) {
+            *unknown = number;
+        }
+        if (rc == RC_OK) {
+            rc = store_pin_add(s->rt->store, s->run.id, number);
+        }
+    }
+    return rc;
+}
+
 enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
 {
     const char *text = json_str(args, "text", "");
+    int64_t unknown = 0;
     enum rc rc;
 
     if (text[0] == '\0') {
@@ -255,6 +297,16 @@ enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
                                   "no text was given");
     }
     rc = store_note_add(s->rt->store, s->run.id, text, s->now_ms);
+    if (rc == RC_OK) {
+        rc = pin_all(s, json_get(args, "pin"), &unknown);
+    }
+    if (rc == RC_NOT_FOUND) {
+        return tool_settle_inside(
+            s, t, false,
+            "{\"outcome\":\"noted; but no passage with one of these numbers "
+            "was retrieved, and it is not pinned\"}",
+            "noted");
+    }
     return rc == RC_OK ? tool_settle_inside(s, t, false,
                                             "{\"outcome\":\"noted\"}", "noted")
                        : rc;

@@ -7,8 +7,8 @@
  * requests, and providers' caches of prompts hit (R13).
  *
  *   snapshot · what was asked before the first group that stays · notice of
- *   what went, with sources and notes · groups, what was asked between them ·
- *   what is new */
+ *   what went, with sources, notes and pinned passages · groups, what was asked
+ *   between them · what is asked, in short · what is new */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,6 +21,9 @@
 #define NOTES_PART      6  /* of the room, at most one in so many */
 #define SOURCES_PART    12 /* likewise */
 #define LOOK_UPS_PART   16 /* likewise */
+#define PINS_PART       6  /* likewise */
+#define DRAFT_PART      6  /* likewise */
+#define REMINDER_PART   24 /* likewise */
 #define LINE_TOKENS     8
 #define TITLE_BYTES     200
 #define HISTORY_PORTION 4
@@ -38,6 +41,8 @@ struct work {
     size_t first; /* the oldest group that stays */
     struct handoff *asked;
     size_t n_asked;
+    struct tool_call *calls; /* all of them, without results */
+    size_t n_calls;
     int64_t fixed; /* what all but the snapshot and the groups takes up */
 };
 
@@ -83,7 +88,9 @@ static enum rc find_asked(struct step *s, struct work *w)
         }
     }
     w->asked = list;
-    return rc;
+    return rc == RC_OK ? store_tool_call_of_run(s->rt->store, s->run.id, s->mem,
+                                                &w->calls, &w->n_calls)
+                       : rc;
 }
 
 static enum rc keep_text(struct step *s, struct buf *text, struct group *g)
@@ -184,16 +191,28 @@ static enum rc add_asked(struct step *s, const struct work *w, size_t from,
     return rc;
 }
 
-/* --- what went --------------------------------------------------------- */
-
-static void put_title(const struct source *src, struct buf *out)
+/* Whether a call was made in one of the oldest groups. */
+static bool is_gone(const struct work *w, size_t n_gone,
+                    const struct tool_call *c)
 {
-    size_t keep = utf8_clip(src->title, strlen(src->title), TITLE_BYTES);
-    size_t more = utf8_clip(src->heading, strlen(src->heading), TITLE_BYTES);
-
-    buf_printf(out, "\n[%" PRId64 "] %.*s%s%.*s", src->n, (int)keep, src->title,
-               more > 0 ? ", " : "", (int)more, src->heading);
+    return n_gone > 0 && c->request_id <= w->groups[n_gone - 1].reply->id;
 }
+
+/* The draft that stands was published in a group that goes. */
+static bool draft_is_gone(const struct step *s, const struct work *w,
+                          size_t n_gone)
+{
+    for (size_t i = w->n_calls; i > 0 && s->run.answer_draft; i--) {
+        const struct tool_call *c = &w->calls[i - 1];
+
+        if (strcmp(c->name, "publish_draft") == 0 && c->state == EFFECT_DONE) {
+            return is_gone(w, n_gone, c);
+        }
+    }
+    return false;
+}
+
+/* --- what went --------------------------------------------------------- */
 
 /* The newest titles that fit, in order of their numbers. */
 static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
@@ -203,7 +222,7 @@ static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
     size_t n = 0;
     size_t first;
     enum rc rc =
-        store_source_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+        store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
 
     if (rc != RC_OK || n == 0) {
         return rc;
@@ -215,7 +234,8 @@ static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
     buf_init(&line, 64 * 1024);
     for (first = n; first > 0; first--) {
         buf_clear(&line);
-        put_title(&list[first - 1], &line);
+        buf_putc(&line, '\n');
+        recall_put_head(&list[first - 1], &line);
         room -= context_size(&line);
         if (room < 0) {
             break;
@@ -223,47 +243,42 @@ static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
     }
     buf_free(&line);
     for (size_t i = first; i < n; i++) {
-        put_title(&list[i], out);
+        buf_putc(out, '\n');
+        recall_put_head(&list[i], out);
     }
     return RC_OK;
 }
 
 /* The look-ups of the groups that go, so that none is made twice for want of
- * memory. */
-static enum rc put_look_ups(struct step *s, const struct work *w, size_t n_gone,
-                            struct buf *list, size_t *look_ups)
+ * memory, and the number by which each result is recalled. */
+static void put_look_ups(struct step *s, const struct work *w, size_t n_gone,
+                         struct buf *list, size_t *look_ups)
 {
     int64_t room = w->in->room / LOOK_UPS_PART;
-    enum rc rc = RC_OK;
 
     *look_ups = 0;
-    for (size_t i = n_gone; i > 0 && rc == RC_OK; i--) {
-        struct tool_call *calls = NULL;
-        size_t n = 0;
+    for (size_t i = w->n_calls; i > 0; i--) {
+        const struct tool_call *c = &w->calls[i - 1];
+        const struct tool *t = tool_find(s->rt, c->name);
+        size_t keep =
+            utf8_clip(c->arguments, strlen(c->arguments), TITLE_BYTES);
 
-        rc = store_tool_call_of_request(
-            s->rt->store, w->groups[i - 1].reply->id, s->mem, &calls, &n);
-        for (size_t k = 0; k < n && rc == RC_OK; k++) {
-            const struct tool *t = tool_find(s->rt, calls[k].name);
-            const char *args = calls[k].arguments;
-            size_t keep = utf8_clip(args, strlen(args), TITLE_BYTES);
-
-            if (t == NULL || t->run == NULL) {
-                continue;
-            }
-            ++*look_ups;
-            room -= tokens_estimate(args, keep) + LINE_TOKENS;
-            if (room >= 0) {
-                buf_printf(list, "\n%s %.*s", calls[k].name, (int)keep, args);
-            }
+        if (t == NULL || t->run == NULL || !is_gone(w, n_gone, c)) {
+            continue;
+        }
+        ++*look_ups;
+        room -= tokens_estimate(c->arguments, keep) + LINE_TOKENS;
+        if (room >= 0) {
+            buf_printf(list, "\n%zu: %s %.*s", i, c->name, (int)keep,
+                       c->arguments);
         }
     }
-    return rc;
 }
 
 static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
                         struct buf *out)
 {
+    bool recall = w->in->purpose == PURPOSE_RESEARCH;
     struct buf text;
     struct buf list;
     size_t look_ups = 0;
@@ -271,17 +286,23 @@ static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
 
     buf_init(&text, 2u << 20);
     buf_init(&list, 1u << 20);
-    rc = put_look_ups(s, w, n_gone, &list, &look_ups);
+    put_look_ups(s, w, n_gone, &list, &look_ups);
     buf_printf(&text,
                "To make room, %zu earlier steps with %zu look-ups and their "
-               "results are left out here. Notes are kept; look up again only "
-               "what is needed word for word.",
-               n_gone, look_ups);
-    if (rc == RC_OK) {
-        rc = put_sources(s, w->in->room / SOURCES_PART, &text);
+               "results are left out here. Notes are kept.%s",
+               n_gone, look_ups,
+               recall
+                   ? " What you need of the rest word for word, recall gives "
+                     "back: {\"source\":n} a passage, {\"result\":n} a "
+                     "result."
+                   : "");
+    if (recall && draft_is_gone(s, w, n_gone)) {
+        buf_puts(&text, " {\"draft\":true} is your last draft.");
     }
+    rc = put_sources(s, w->in->room / SOURCES_PART, &text);
     if (list.len > 0) {
-        buf_puts(&text, "\nWhat was looked up, newest first:");
+        buf_puts(&text, "\nWhat was looked up, newest first, by the numbers of "
+                        "the results:");
         buf_add(&text, buf_str(&list), list.len);
     }
     if (rc == RC_OK) {
@@ -328,6 +349,162 @@ static enum rc add_notes(struct step *s, int64_t room, struct buf *out)
     return rc;
 }
 
+/* Pinned passages, whole; of those that do not fit, the title stands above. */
+static enum rc add_pins(struct step *s, int64_t room, struct buf *out)
+{
+    int64_t *numbers = NULL;
+    struct buf text;
+    struct buf one;
+    size_t n = 0;
+    enum rc rc =
+        store_pin_of_run(s->rt->store, s->run.id, s->mem, &numbers, &n);
+
+    buf_init(&text, 2u << 20);
+    buf_init(&one, 2u << 20);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        struct source src;
+
+        rc = store_source_by_number(s->rt->store, s->run.id, numbers[i], s->mem,
+                                    &src);
+        if (rc != RC_OK) {
+            break;
+        }
+        buf_clear(&one);
+        buf_putc(&one, '\n');
+        recall_put_head(&src, &one);
+        buf_printf(&one, "\n%s", src.body);
+        if (context_size(&one) <= room) {
+            room -= context_size(&one);
+            buf_add(&text, buf_str(&one), one.len);
+        }
+    }
+    if (rc == RC_OK && text.len > 0) {
+        const char *all =
+            arena_printf(s->mem, "[pinned passages]%s", buf_str(&text));
+
+        rc = all == NULL ? RC_TOO_LARGE : buf_rc(&text);
+        if (rc == RC_OK) {
+            context_add_user(s, all, out);
+        }
+    }
+    buf_free(&one);
+    buf_free(&text);
+    return rc;
+}
+
+/* A closeout offers no recall: it has the draft before it. */
+static enum rc add_draft(struct step *s, const struct work *w, size_t n_gone,
+                         struct buf *out)
+{
+    const char *text = "";
+    enum rc rc = RC_OK;
+
+    if (w->in->purpose != PURPOSE_CLOSEOUT || !draft_is_gone(s, w, n_gone)) {
+        return RC_OK;
+    }
+    rc = store_answer_text(s->rt->store, &s->run, s->mem, &text);
+    if (rc == RC_OK) {
+        text = arena_printf(s->mem, "[draft of this research]\n%s",
+                            context_clip(s, text, w->in->room / DRAFT_PART));
+        rc = text == NULL ? RC_TOO_LARGE : RC_OK;
+    }
+    if (rc == RC_OK) {
+        context_add_user(s, text, out);
+    }
+    return rc;
+}
+
+/* What a message asks, in one short line; memory of s. */
+static enum rc shorten(struct step *s, int64_t message_id, const char **out)
+{
+    char id[ID_TEXT_BYTES];
+    struct message m;
+    size_t keep;
+    char *line;
+    enum rc rc = store_message_get(s->rt->store, 0, message_id, s->mem, &m);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    keep = utf8_clip(m.body, strlen(m.body), TITLE_BYTES);
+    line = arena_strndup(s->mem, m.body, keep);
+    if (line == NULL) {
+        return RC_TOO_LARGE;
+    }
+    utf8_one_line(line);
+    *out =
+        arena_printf(s->mem, "\n%s: %s%s", id_text(ID_MESSAGE, message_id, id),
+                     line, m.body[keep] != '\0' ? "\xe2\x80\xa6" : "");
+    return *out == NULL ? RC_TOO_LARGE : RC_OK;
+}
+
+/* The request, and of the adjustments as many of the newest as there is room
+ * for, in order. */
+static enum rc put_reminders(struct step *s, const struct work *w,
+                             struct buf *out)
+{
+    const char **lines = arena_alloc(s->mem, (w->n_asked + 1) * sizeof(*lines));
+    int64_t room = w->in->room / REMINDER_PART;
+    size_t n = 0;
+    enum rc rc = lines == NULL ? RC_TOO_LARGE : RC_OK;
+
+    for (size_t i = w->n_asked; i > 0 && rc == RC_OK && room > 0; i--) {
+        const struct handoff *h = &w->asked[i - 1];
+
+        if (h->kind == HANDOFF_ADJUSTMENT && h->planned_request_id != 0) {
+            rc = shorten(s, h->message_id, &lines[n]);
+            if (rc == RC_OK) {
+                room -= tokens_estimate(lines[n], strlen(lines[n]));
+                n++;
+            }
+        }
+    }
+    if (rc == RC_OK && s->run.message_id != 0) {
+        rc = shorten(s, s->run.message_id, &lines[n]);
+        n++;
+    }
+    for (; n > 0 && rc == RC_OK; n--) {
+        buf_puts(out, lines[n - 1]);
+    }
+    return rc;
+}
+
+/* What is asked stands far above the newest steps: it is called to mind behind
+ * them. */
+static enum rc add_reminder(struct step *s, const struct work *w,
+                            struct buf *out)
+{
+    struct buf text;
+    enum rc rc;
+
+    buf_init(&text, 1u << 20);
+    buf_puts(&text, "[reminder]\nAsked for, as it stands above in full:");
+    rc = put_reminders(s, w, &text);
+    if (rc == RC_OK) {
+        rc = buf_rc(&text);
+    }
+    if (rc == RC_OK) {
+        context_add_user(s, buf_str(&text), out);
+    }
+    buf_free(&text);
+    return rc;
+}
+
+/* What stands for the groups that went. */
+static enum rc add_memory(struct step *s, const struct work *w, size_t n_gone,
+                          struct buf *out)
+{
+    enum rc rc = add_gone(s, w, n_gone, out);
+
+    if (rc == RC_OK) {
+        rc = add_notes(s, w->in->room / NOTES_PART, out);
+    }
+    if (rc == RC_OK) {
+        rc = add_pins(s, w->in->room / PINS_PART, out);
+    }
+    return rc == RC_OK ? add_draft(s, w, n_gone, out) : rc;
+}
+
 /* --- putting it together ----------------------------------------------- */
 
 /* What cannot give way: what was asked, and the notice with as much as it may
@@ -341,10 +518,10 @@ static enum rc measure(struct step *s, struct work *w)
     w->first = w->n_groups; /* with all questions */
     rc = add_asked(s, w, 0, w->n_groups, &text);
     if (rc == RC_OK && !context_is_short(w->in->purpose)) {
-        rc = add_gone(s, w, w->n_groups, &text);
+        rc = add_memory(s, w, w->n_groups, &text);
     }
     if (rc == RC_OK && !context_is_short(w->in->purpose)) {
-        rc = add_notes(s, w->in->room / NOTES_PART, &text);
+        rc = add_reminder(s, w, &text);
     }
     w->fixed = context_size(&text);
     buf_free(&text);
@@ -386,10 +563,7 @@ static enum rc put_together(struct step *s, const struct work *w,
         rc = add_asked(
             s, w, 0, w->first < w->n_groups ? w->first : w->n_groups - 1, out);
         if (rc == RC_OK) {
-            rc = add_gone(s, w, w->first, out);
-        }
-        if (rc == RC_OK) {
-            rc = add_notes(s, w->in->room / NOTES_PART, out);
+            rc = add_memory(s, w, w->first, out);
         }
     }
     for (size_t i = w->first; i < w->n_groups && rc == RC_OK; i++) {
@@ -397,6 +571,10 @@ static enum rc put_together(struct step *s, const struct work *w,
             rc = add_asked(s, w, i, i, out);
         }
         buf_puts(out, w->groups[i].text);
+    }
+    if (rc == RC_OK && w->first > 0 && w->first < w->n_groups &&
+        !context_is_short(w->in->purpose)) {
+        rc = add_reminder(s, w, out);
     }
     return rc == RC_OK ? add_asked(s, w, w->n_groups, w->n_groups, out) : rc;
 }

@@ -36,6 +36,7 @@ static void read_request(struct dbq *q, struct arena *a, struct request *r)
     r->first_ms = db_i64_or(q, 19, 0);
     r->ended_ms = db_i64_or(q, 20, 0);
     r->tail = db_text(q, 21, a);
+    r->usage.cached_tokens = db_i64_or(q, 22, -1);
 }
 
 static enum rc read_one(struct dbq *q, struct arena *a, struct request *out)
@@ -419,6 +420,12 @@ static void bind_usage(struct dbq *q, const struct usage *u)
     } else {
         db_bind_null(q, ":input_tokens");
         db_bind_null(q, ":output_tokens");
+    }
+    /* A request that took no input has nothing to tell of it. */
+    if (u->known && u->input_tokens > 0 && u->cached_tokens >= 0) {
+        db_bind_i64(q, ":cached_tokens", u->cached_tokens);
+    } else {
+        db_bind_null(q, ":cached_tokens");
     }
     db_bind_i64(q, ":estimate", u->known ? 0 : u->estimate);
 }

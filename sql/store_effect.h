@@ -13,6 +13,7 @@ struct usage {
     bool known;
     int64_t input_tokens;  /* with known */
     int64_t output_tokens; /* with known */
+    int64_t cached_tokens; /* of the input, from a cache; -1: not told */
     int64_t estimate;      /* conservative, without known */
 };
 
@@ -92,17 +93,34 @@ enum rc store_request_input(struct store *, int64_t request_id,
 
 enum rc store_tool_call_get(struct store *, int64_t account_id, int64_t id,
                             struct arena *, struct tool_call *) RC_MUST_CHECK;
+/* In the order that the model made them in, without their results. */
 enum rc store_tool_call_of_run(struct store *, int64_t run_id, struct arena *,
                                struct tool_call **, size_t *n) RC_MUST_CHECK;
+/* Calls of a Run are numbered in that order, from 1. RC_NOT_FOUND. */
+enum rc store_tool_call_number(struct store *, int64_t run_id, int64_t id,
+                               int64_t *number) RC_MUST_CHECK;
+enum rc store_tool_call_nth(struct store *, int64_t run_id, int64_t number,
+                            struct arena *, struct tool_call *) RC_MUST_CHECK;
 enum rc store_tool_call_of_request(struct store *, int64_t request_id,
                                    struct arena *, struct tool_call **,
                                    size_t *n) RC_MUST_CHECK;
+/* Of the text no more than so many code points. */
 enum rc store_source_get(struct store *, int64_t account_id, int64_t id,
-                         struct arena *, struct source *) RC_MUST_CHECK;
+                         int64_t chars, struct arena *,
+                         struct source *) RC_MUST_CHECK;
 /* By their numbers. A continuation's begin with those that the Runs it goes on
- * from had found: a number means the same passage over the whole chain. */
-enum rc store_source_of_run(struct store *, int64_t run_id, struct arena *,
-                            struct source **, size_t *n) RC_MUST_CHECK;
+ * from had found: a number means the same passage over the whole chain. Of each
+ * text as many code points as wanted: all together they may be many
+ * megabytes. */
+enum rc store_source_of_run(struct store *, int64_t run_id, int64_t chars,
+                            struct arena *, struct source **,
+                            size_t *n) RC_MUST_CHECK;
+/* The one of this number, whole. */
+enum rc store_source_by_number(struct store *, int64_t run_id, int64_t number,
+                               struct arena *, struct source *) RC_MUST_CHECK;
+/* Numbers of passages that are kept word for word, from the highest. */
+enum rc store_pin_of_run(struct store *, int64_t run_id, struct arena *,
+                         int64_t **numbers, size_t *n) RC_MUST_CHECK;
 enum rc store_note_of_run(struct store *, int64_t run_id, struct arena *,
                           struct note **, size_t *n) RC_MUST_CHECK;
 
@@ -210,5 +228,8 @@ enum rc store_source_add(struct store *, const struct run *,
                          struct source *) RC_MUST_CHECK;
 enum rc store_note_add(struct store *, int64_t run_id, const char *body,
                        int64_t now_ms) RC_MUST_CHECK;
+/* Pinned twice is pinned once. */
+enum rc store_pin_add(struct store *, int64_t run_id,
+                      int64_t number) RC_MUST_CHECK;
 
 #endif

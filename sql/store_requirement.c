@@ -37,6 +37,6 @@ enum rc store_requirements_fit(struct store *st, const struct conf *conf,
         db_bind_i64(q, ":message", r->added_message_id);
         rc = count(q, &tokens);
     }
-    return rc == RC_OK && tokens > conf->model_context_tokens / 2 ? RC_TOO_LONG
-                                                                  : rc;
+    return rc == RC_OK && tokens > conf_context_tokens(conf) / 2 ? RC_TOO_LONG
+                                                                 : rc;
 }

@@ -45,6 +45,30 @@ enum rc store_tool_call_of_run(struct store *st, int64_t run_id,
     return store_read_list(q, a, read_call, sizeof(**out), out, n);
 }
 
+enum rc store_tool_call_number(struct store *st, int64_t run_id, int64_t id,
+                               int64_t *number)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_NUMBER);
+
+    db_bind_i64(q, ":run", run_id);
+    db_bind_i64(q, ":id", id);
+    return db_one_i64(q, number);
+}
+
+enum rc store_tool_call_nth(struct store *st, int64_t run_id, int64_t number,
+                            struct arena *a, struct tool_call *out)
+{
+    struct dbq *q;
+
+    if (number < 1) {
+        return RC_NOT_FOUND;
+    }
+    q = db_use(st->db, STMT_TOOL_CALL_NTH);
+    db_bind_i64(q, ":run", run_id);
+    db_bind_i64(q, ":skip", number - 1);
+    return store_read_one(q, a, read_call, out);
+}
+
 enum rc store_tool_call_of_request(struct store *st, int64_t request_id,
                                    struct arena *a, struct tool_call **out,
                                    size_t *n)
@@ -188,22 +212,34 @@ static void read_source(struct dbq *q, struct arena *a, void *item)
 }
 
 enum rc store_source_get(struct store *st, int64_t account_id, int64_t id,
-                         struct arena *a, struct source *out)
+                         int64_t chars, struct arena *a, struct source *out)
 {
     struct dbq *q = db_use(st->db, STMT_SOURCE_GET);
 
+    db_bind_i64(q, ":chars", chars);
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
     return store_read_one(q, a, read_source, out);
 }
 
-enum rc store_source_of_run(struct store *st, int64_t run_id, struct arena *a,
-                            struct source **out, size_t *n)
+enum rc store_source_of_run(struct store *st, int64_t run_id, int64_t chars,
+                            struct arena *a, struct source **out, size_t *n)
 {
     struct dbq *q = db_use(st->db, STMT_SOURCE_OF_RUN);
 
     db_bind_i64(q, ":run", run_id);
+    db_bind_i64(q, ":chars", chars);
     return store_read_list(q, a, read_source, sizeof(**out), out, n);
+}
+
+enum rc store_source_by_number(struct store *st, int64_t run_id, int64_t number,
+                               struct arena *a, struct source *out)
+{
+    struct dbq *q = db_use(st->db, STMT_SOURCE_BY_NUMBER);
+
+    db_bind_i64(q, ":run", run_id);
+    db_bind_i64(q, ":n", number);
+    return store_read_one(q, a, read_source, out);
 }
 
 static enum rc find_source(struct store *st, struct source *s)
@@ -255,6 +291,26 @@ enum rc store_source_add(struct store *st, const struct run *run,
         rc = store_change_of_run(st, run, CHANGE_SOURCE_ADDED, s->id);
     }
     return rc;
+}
+
+/* --- pins -------------------------------------------------------------- */
+
+enum rc store_pin_add(struct store *st, int64_t run_id, int64_t number)
+{
+    struct dbq *q = db_use(st->db, STMT_PIN_ADD);
+
+    db_bind_i64(q, ":run", run_id);
+    db_bind_i64(q, ":n", number);
+    return db_run(q);
+}
+
+enum rc store_pin_of_run(struct store *st, int64_t run_id, struct arena *a,
+                         int64_t **numbers, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_PIN_OF_RUN);
+
+    db_bind_i64(q, ":run", run_id);
+    return store_read_ids(q, a, numbers, n);
 }
 
 /* --- notes ------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* check_context.c - results that are too large for a prompt are cut where it
  * hurts least, and never silently (R13). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/context_inside.h"
@@ -58,14 +59,16 @@ START_TEST(passages_are_cut_from_the_end)
 {
     struct buf result;
     struct buf out;
+    struct excerpt e;
     cJSON *tree = NULL;
     const cJSON *first;
 
     buf_init(&result, 1u << 20);
     buf_init(&out, 1u << 20);
     put_result(&result, ROWS[_i].n, ROWS[_i].bytes, ROWS[_i].read);
-    ck_assert_int_eq(
-        excerpt_result(buf_str(&result), ROWS[_i].max_tokens, &out), RC_OK);
+    e = (struct excerpt){.result = buf_str(&result),
+                         .max_tokens = ROWS[_i].max_tokens};
+    ck_assert_int_eq(excerpt_result(&e, &out), RC_OK);
     ck_assert_int_le(tokens_estimate(buf_str(&out), out.len),
                      ROWS[_i].max_tokens);
     ck_assert_int_eq(json_parse(buf_str(&out), out.len, &tree, NULL), RC_OK);
@@ -98,18 +101,125 @@ START_TEST(anything_else_is_cut_as_text)
 {
     struct buf text;
     struct buf out;
+    struct excerpt e;
 
     buf_init(&text, 1u << 20);
     buf_init(&out, 1u << 20);
     while (text.len < 3000) {
         buf_puts(&text, TEXTS[_i]);
     }
-    ck_assert_int_eq(excerpt_result(buf_str(&text), 100, &out), RC_OK);
+    e = (struct excerpt){.result = buf_str(&text), .max_tokens = 100};
+    ck_assert_int_eq(excerpt_result(&e, &out), RC_OK);
     ck_assert_int_le(tokens_estimate(buf_str(&out), out.len), 100);
     ck_assert_ptr_nonnull(strstr(buf_str(&out), "[cut here"));
     ck_assert_int_eq(strncmp(buf_str(&text), buf_str(&out), 12), 0);
     buf_free(&text);
     buf_free(&out);
+}
+END_TEST
+
+/* Page by page, as the cuts say, until nothing is cut: all of it was there. */
+START_TEST(recalled_passages_come_page_by_page_each_once)
+{
+    struct buf result;
+    int64_t seen = 0;
+    struct excerpt e = {.max_tokens = 800, .number = 7};
+
+    buf_init(&result, 1u << 20);
+    put_result(&result, 11, 300, false);
+    e.result = buf_str(&result);
+    for (int page = 0; page < 11; page++) {
+        const cJSON *p;
+        cJSON *tree = NULL;
+        struct buf out;
+        const char *from;
+
+        buf_init(&out, 1u << 20);
+        ck_assert_int_eq(excerpt_result(&e, &out), RC_OK);
+        ck_assert_int_le(tokens_estimate(buf_str(&out), out.len), 800);
+        ck_assert_int_eq(json_parse(buf_str(&out), out.len, &tree, NULL),
+                         RC_OK);
+        cJSON_ArrayForEach(p, json_get(tree, "passages"))
+        {
+            int64_t n = 0;
+
+            ck_assert_int_eq(json_i64(p, "n", &n), RC_OK);
+            ck_assert_int_eq(n, ++seen);
+        }
+        from =
+            strstr(json_str(tree, "cut", ""), "recall {\"result\":7,\"from\":");
+        e.from = from != NULL ? strtoul(from + 26, NULL, 10) : 0;
+        json_free(tree);
+        buf_free(&out);
+        if (from == NULL) {
+            break;
+        }
+        ck_assert_int_eq((int64_t)e.from, seen);
+    }
+    ck_assert_int_eq(seen, 11);
+    buf_free(&result);
+}
+END_TEST
+
+START_TEST(a_passage_too_long_for_a_page_is_recalled_by_its_number)
+{
+    struct buf result;
+    struct buf out;
+    cJSON *tree = NULL;
+    const cJSON *first;
+    int64_t n = 0;
+    struct excerpt e = {.max_tokens = 220, .number = 7, .from = 2};
+
+    buf_init(&result, 1u << 20);
+    buf_init(&out, 1u << 20);
+    put_result(&result, 5, 3000, false);
+    e.result = buf_str(&result);
+    ck_assert_int_eq(excerpt_result(&e, &out), RC_OK);
+    ck_assert_int_le(tokens_estimate(buf_str(&out), out.len), 220);
+    ck_assert_int_eq(json_parse(buf_str(&out), out.len, &tree, NULL), RC_OK);
+    first = cJSON_GetArrayItem(json_get(tree, "passages"), 0);
+    ck_assert_int_eq(json_i64(first, "n", &n), RC_OK);
+    ck_assert_int_eq(n, 3);
+    ck_assert_ptr_nonnull(
+        strstr(json_str(tree, "cut", ""), "recall {\"source\":3}"));
+    ck_assert_ptr_nonnull(
+        strstr(json_str(tree, "cut", ""), "recall {\"result\":7,\"from\":3}"));
+    json_free(tree);
+    buf_free(&result);
+    buf_free(&out);
+}
+END_TEST
+
+START_TEST(a_text_comes_page_by_page_without_a_gap)
+{
+    struct buf text;
+    struct buf all;
+    size_t from = 0;
+
+    buf_init(&text, 1u << 20);
+    buf_init(&all, 1u << 20);
+    for (int i = 0; i < 700; i++) {
+        buf_printf(&text, "%d\xe2\x82\xac ", i);
+    }
+    for (int page = 0; page < 100; page++) {
+        struct buf out;
+
+        buf_init(&out, 1u << 20);
+        from = excerpt_text(buf_str(&text), from, 100, &out);
+        ck_assert_int_le(tokens_estimate(buf_str(&out), out.len), 100);
+        buf_add(&all, buf_str(&out), out.len);
+        buf_free(&out);
+        if (from == 0) {
+            break;
+        }
+    }
+    ck_assert_str_eq(buf_str(&all), buf_str(&text));
+    /* Beyond the end there is nothing, and no page after it. */
+    buf_clear(&all);
+    ck_assert_uint_eq(excerpt_text(buf_str(&text), 1u << 30, 100, &all), 0);
+    ck_assert_uint_eq(all.len, 0);
+    buf_free(&text);
+    buf_free(&all);
 }
 END_TEST
 
@@ -122,6 +232,9 @@ Suite *context_suite(void)
                         (int)(sizeof(ROWS) / sizeof(ROWS[0])));
     tcase_add_loop_test(t, anything_else_is_cut_as_text, 0,
                         (int)(sizeof(TEXTS) / sizeof(TEXTS[0])));
+    tcase_add_test(t, recalled_passages_come_page_by_page_each_once);
+    tcase_add_test(t, a_passage_too_long_for_a_page_is_recalled_by_its_number);
+    tcase_add_test(t, a_text_comes_page_by_page_without_a_gap);
     suite_add_tcase(s, t);
     return s;
 }

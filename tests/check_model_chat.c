@@ -35,6 +35,9 @@ static void feed(struct model_stream *s, const char *text)
 #define FINISH(reason)                                                         \
     CHUNK("{\"index\":0,\"delta\":{},\"finish_reason\":\"" reason "\"}")
 #define DONE "data: [DONE]\n\n"
+#define CACHED(members)                                                        \
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":40,"                   \
+    "\"completion_tokens\":3," members "}}\n\n"
 
 struct call {
     const char *id, *name, *arguments;
@@ -83,6 +86,59 @@ static const struct row ROWS[] = {
      .verdict = MODEL_COMPLETE,
      .text = "a",
      .usage = {true, 7, 3, 4}},
+    {.name = "cached input: DeepSeek",
+     .stream = TEXT("a") FINISH("stop") CACHED(
+         "\"prompt_cache_hit_tokens\":30,\"prompt_cache_miss_tokens\":10") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, 30}},
+    {.name = "cached input: beside the counts",
+     .stream = TEXT("a") FINISH("stop") CACHED("\"cached_tokens\":20") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, 20}},
+    {.name = "cached input: Anthropic's name",
+     .stream = TEXT("a") FINISH("stop") CACHED(
+         "\"cache_read_input_tokens\":12,\"cache_creation_input_tokens\":0")
+         DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, 12}},
+    {.name = "cached input: another name for the details",
+     .stream = TEXT("a") FINISH("stop")
+         CACHED("\"input_tokens_details\":{\"cached_tokens\":8}") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, 8}},
+    {.name = "cached input: none, which is told",
+     .stream = TEXT("a") FINISH("stop")
+         CACHED("\"prompt_tokens_details\":{\"cached_tokens\":0}") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, 0}},
+    {.name = "cached input: details without it",
+     .stream = TEXT("a") FINISH("stop")
+         CACHED("\"prompt_tokens_details\":{\"audio_tokens\":1}") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, -1}},
+    {.name = "cached input: details are null",
+     .stream =
+         TEXT("a") FINISH("stop") CACHED("\"prompt_tokens_details\":null") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, -1}},
+    {.name = "cached input: counted beside the input",
+     .stream = TEXT("a") FINISH("stop")
+         CACHED("\"cache_read_input_tokens\":900") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, 40}},
+    {.name = "cached input: less than nothing",
+     .stream = TEXT("a") FINISH("stop") CACHED("\"cached_tokens\":-5") DONE,
+     .verdict = MODEL_COMPLETE,
+     .text = "a",
+     .usage = {true, 40, 3, -1}},
     {.name = "usage null, then in each chunk: the last counts",
      .stream =
          "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}"
@@ -101,7 +157,7 @@ static const struct row ROWS[] = {
                      "\"completion_tokens\":2}}"),
      .verdict = MODEL_COMPLETE,
      .text = "a",
-     .usage = {true, 1, 2, 0}},
+     .usage = {true, 1, 2, -1}},
     {.name = "usage that is no numbers stays unknown",
      .stream = TEXT("a") "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":"
                          "null,\"completion_tokens\":-1}}\n\n" FINISH("stop"),
@@ -459,7 +515,7 @@ static const struct row ROWS[] = {
      .text = "Hello",
      .reasoning = "r",
      .reasoning_field = "reasoning",
-     .usage = {true, 1, 2, 0}},
+     .usage = {true, 1, 2, -1}},
     {.name = "whole: calls, without ids, of one name",
      .stream = "{\"choices\":[{\"message\":{\"content\":null,\"tool_calls\":["
                "{\"function\":{\"name\":\"f\",\"arguments\":\"\"}},"

@@ -73,12 +73,13 @@ static const struct {
      PURPOSE_RESEARCH,
      {.ask = true},
      true,
-     "library_search library_read note publish_draft ask_user deliver_report "},
+     "library_search library_read note recall publish_draft ask_user "
+     "deliver_report "},
     {"research that assumes",
      PURPOSE_RESEARCH,
      {.start = false},
      true,
-     "library_search library_read note publish_draft deliver_report "},
+     "library_search library_read note recall publish_draft deliver_report "},
     {"a closeout only delivers",
      PURPOSE_CLOSEOUT,
      {.ask = true, .start = true},
@@ -90,12 +91,13 @@ START_TEST(tools_follow_the_offer)
 {
     const struct tool *tools[] = {
         tool_find(NULL, "library_search"), tool_find(NULL, "library_read"),
-        tool_find(NULL, "note"), tool_find(NULL, "publish_draft")};
+        tool_find(NULL, "note"), tool_find(NULL, "recall"),
+        tool_find(NULL, "publish_draft")};
     struct offer offer = OFFERS[_i].offer;
     char names[400];
 
     offer.tools = OFFERS[_i].look_up ? tools : NULL;
-    offer.n_tools = OFFERS[_i].look_up ? 4 : 0;
+    offer.n_tools = OFFERS[_i].look_up ? 5 : 0;
     names_of(OFFERS[_i].purpose, &offer, names, sizeof(names));
     ck_assert_msg(strcmp(names, OFFERS[_i].want) == 0, "%s: %s",
                   OFFERS[_i].what, names);

@@ -82,6 +82,10 @@ static const struct row ROW[] = {
     NUMBER("model.max_output_tokens", 4096, 16, 10000000,
            model_max_output_tokens,
            "Tokens of one answer."),
+    NUMBER("model.prompt_tokens", 65536, 512, 100000000, model_prompt_tokens,
+           "Tokens that a request may hold beside its answer, even if the "
+           "model could hold more: a longer research is cut to it, oldest "
+           "steps first."),
     NUMBER("model.connect_timeout_ms", 10000, 10, 3600000,
            model_connect_timeout_ms,
            "Milliseconds until the connection must stand."),
@@ -715,6 +719,13 @@ static int by_name(const void *a, const void *b)
     const struct conf_mcp *right = b;
 
     return strcmp(left->name, right->name);
+}
+
+int64_t conf_context_tokens(const struct conf *c)
+{
+    int64_t wanted = c->model_prompt_tokens + c->model_max_output_tokens;
+
+    return wanted < c->model_context_tokens ? wanted : c->model_context_tokens;
 }
 
 enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)

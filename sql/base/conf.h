@@ -48,6 +48,7 @@ struct conf {
     int64_t model_max_concurrent;        /* requests at once. 4 */
     int64_t model_context_tokens;        /* 32768 */
     int64_t model_max_output_tokens;     /* 4096 */
+    int64_t model_prompt_tokens;         /* 65536 */
     int64_t model_connect_timeout_ms;    /* 10000 */
     int64_t model_first_byte_timeout_ms; /* 60000 */
     int64_t model_silence_timeout_ms;    /* 60000, between two bytes */
@@ -78,6 +79,10 @@ struct conf {
 enum rc conf_load(const char *file, struct conf *out, char *err,
                   size_t err_len) RC_MUST_CHECK;
 void conf_free(struct conf *);
+
+/* Tokens that a request and its answer may hold together: as many as the model
+ * can, and no more than the prompt may have beside the answer. */
+int64_t conf_context_tokens(const struct conf *);
 
 /* One configuration key as documentation and tests see it. */
 struct conf_key {

@@ -1,28 +1,28 @@
 -- Model requests, their bodies, tool calls, sources, notes.
 
--- stmt: REQUEST_GET read params=2 cols=22
+-- stmt: REQUEST_GET read params=2 cols=23
 SELECT q.id, q.run_id, q.purpose, q.state, q.cause, q.attempt, q.segment_id,
        q.body_bytes, q.input_estimate, q.not_before_ms, q.reply, q.finish,
        q.error, q.usage_known, q.input_tokens, q.output_tokens, q.estimate,
-       q.planned_ms, q.sent_ms, q.first_ms, q.ended_ms, q.tail
+       q.planned_ms, q.sent_ms, q.first_ms, q.ended_ms, q.tail, q.cached_tokens
   FROM request AS q
   JOIN run ON run.id = q.run_id
  WHERE q.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: REQUEST_OF_RUN read params=1 cols=22
+-- stmt: REQUEST_OF_RUN read params=1 cols=23
 SELECT id, run_id, purpose, state, cause, attempt, segment_id, body_bytes,
        input_estimate, not_before_ms, reply, finish, error, usage_known,
        input_tokens, output_tokens, estimate, planned_ms, sent_ms, first_ms,
-       ended_ms, tail
+       ended_ms, tail, cached_tokens
   FROM request
  WHERE run_id = :run
  ORDER BY id;
 
--- stmt: REQUEST_LAST read params=1 cols=22
+-- stmt: REQUEST_LAST read params=1 cols=23
 SELECT id, run_id, purpose, state, cause, attempt, segment_id, body_bytes,
        input_estimate, not_before_ms, reply, finish, error, usage_known,
        input_tokens, output_tokens, estimate, planned_ms, sent_ms, first_ms,
-       ended_ms, tail
+       ended_ms, tail, cached_tokens
   FROM request
  WHERE run_id = :run
  ORDER BY id DESC
@@ -54,11 +54,12 @@ UPDATE request SET state = 'sent', sent_ms = :now_ms
 UPDATE request SET first_ms = :now_ms
  WHERE id = :id AND state = 'sent' AND first_ms IS NULL;
 
--- stmt: REQUEST_SETTLE write params=12 cols=0
+-- stmt: REQUEST_SETTLE write params=13 cols=0
 UPDATE request
    SET state = :state, cause = :cause, reply = :reply, finish = :finish,
        usage_known = :usage_known, input_tokens = :input_tokens,
-       output_tokens = :output_tokens, estimate = :estimate, error = :error,
+       output_tokens = :output_tokens, cached_tokens = :cached_tokens,
+       estimate = :estimate, error = :error,
        ended_ms = :now_ms
  WHERE id = :id AND state = :from;
 
@@ -84,12 +85,26 @@ SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
  WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
 
 -- stmt: TOOL_CALL_OF_RUN read params=1 cols=17
+-- Without their results: all together they may be many megabytes.
+SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
+       NULL, summary, error, planned_ms, started_ms, ended_ms, repeats,
+       safe
+  FROM tool_call
+ WHERE run_id = :run
+ ORDER BY id;
+
+-- stmt: TOOL_CALL_NTH read params=2 cols=17
+-- :skip of the Run's calls come before it.
 SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
        result, summary, error, planned_ms, started_ms, ended_ms, repeats,
        safe
   FROM tool_call
  WHERE run_id = :run
- ORDER BY id;
+ ORDER BY id
+ LIMIT 1 OFFSET :skip;
+
+-- stmt: TOOL_CALL_NUMBER read params=2 cols=1
+SELECT count(*) FROM tool_call WHERE run_id = :run AND id <= :id;
 
 -- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=17
 SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
@@ -166,15 +181,27 @@ INSERT INTO source (run_id, tool_call_id, n, passage, title, location, heading,
                     body)
 VALUES (:run, :tool_call, :n, :passage, :title, :location, :heading, :body);
 
--- stmt: SOURCE_GET read params=2 cols=9
+-- stmt: SOURCE_GET read params=3 cols=9
 SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
-       s.heading, s.body
+       s.heading, substr(s.body, 1, :chars)
   FROM source AS s
   JOIN run ON run.id = s.run_id
  WHERE s.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: SOURCE_OF_RUN read scan params=1 cols=9
--- Those of the Runs that it goes on from among them.
+-- stmt: SOURCE_OF_RUN read scan params=2 cols=9
+-- Those of the Runs that it goes on from among them. Of each text no more than
+-- :chars code points.
+WITH RECURSIVE chain (id) AS (
+    VALUES (:run)
+    UNION ALL
+    SELECT run.continues FROM chain JOIN run ON run.id = chain.id
+     WHERE run.continues IS NOT NULL)
+SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
+       s.heading, substr(s.body, 1, :chars)
+  FROM chain JOIN source AS s ON s.run_id = chain.id
+ ORDER BY s.n;
+
+-- stmt: SOURCE_BY_NUMBER read scan params=2 cols=9
 WITH RECURSIVE chain (id) AS (
     VALUES (:run)
     UNION ALL
@@ -183,7 +210,15 @@ WITH RECURSIVE chain (id) AS (
 SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
        s.heading, s.body
   FROM chain JOIN source AS s ON s.run_id = chain.id
- ORDER BY s.n;
+ WHERE s.n = :n
+ LIMIT 1;
+
+-- stmt: PIN_ADD write params=2 cols=0
+INSERT INTO pin (run_id, n) VALUES (:run, :n)
+ON CONFLICT (run_id, n) DO NOTHING;
+
+-- stmt: PIN_OF_RUN read params=1 cols=1
+SELECT n FROM pin WHERE run_id = :run ORDER BY n DESC;
 
 -- stmt: NOTE_INSERT write params=3 cols=0
 INSERT INTO note (run_id, body, created_ms) VALUES (:run, :body, :now_ms);

@@ -64,6 +64,10 @@ export const has = (key) => key in texts.value;
 const locale = () => navigator.languages
     .find((l) => l.startsWith(lang.value)) ?? lang.value;
 
+/** @param {number} n  a part of one */
+export const percent = (n) => new Intl.NumberFormat(lang.value,
+    { style: 'percent', maximumFractionDigits: 0 }).format(n);
+
 /** @param {number} n */
 export const number = (n) => new Intl.NumberFormat(lang.value,
     { notation: n >= 10_000 ? 'compact' : 'standard',

@@ -91,3 +91,16 @@ export function atWork(run, details, now) {
     return Math.max(used,
         Math.min(limit, Math.floor(Math.min(sure, passed) / 1000)));
 }
+
+/**
+ * What of the model's input came from its provider's cache of prompts, over the
+ * requests that tell; null if none does.
+ * @param {Details | undefined} details
+ */
+export function cacheUse(details) {
+    const told = (details?.requests ?? []).map((e) => e.value.usage)
+        .filter((u) => (u?.cached_tokens ?? null) !== null);
+    const input = told.reduce((sum, u) => sum + (u.input_tokens ?? 0), 0);
+    const cached = told.reduce((sum, u) => sum + (u.cached_tokens ?? 0), 0);
+    return input > 0 ? { cached, input } : null;
+}

@@ -89,6 +89,14 @@ export interface Request {
     purpose: string;
     state: string;
     cause: string | null;
+    usage: {
+        known: boolean;
+        input_tokens: number | null;
+        output_tokens: number | null;
+        /** Of the input, from the provider's cache; null: not told. */
+        cached_tokens: number | null;
+        estimate: number;
+    };
     sent_at: number | null;
     ended_at: number | null;
 }

@@ -57,7 +57,9 @@ browserTest('R05 a draft is read while the research goes on, replaced by the rep
     const { model, page } = await stage(t, browser);
     /** @param {string} question */
     const drafted = async (question) => {
-      model.next('research', (req, reply) => reply.call(['publish_draft', { report: '# So far\n\nThe **moon**.' }]));
+      model.next('research', (req, reply) => reply
+        .toolCall('publish_draft', { report: '# So far\n\nThe **moon**.' }).finish('tool_calls')
+        .usage({ prompt_tokens: 200, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 128 } }).done());
       model.next('research', async (req, reply) => {
         if (await reply.head().hold(question) === 'released') {
           reply.report('# Tides\n\nMoon and sun.');
@@ -79,6 +81,8 @@ browserTest('R05 a draft is read while the research goes on, replaced by the rep
     const card = page.card('Look into salt');
     await card.locator('summary', { hasText: 'Draft of the report' }).click();
     await card.getByText('The moon.').waitFor();
+    await card.getByRole('meter', { name: 'From the prompt cache' }).waitFor();
+    assert.match(await card.locator('.meters').innerText(), /From the prompt cache\s+64%/);
     await card.getByRole('button', { name: 'Stop research' }).click();
     await card.locator('summary', { hasText: /^Last draft/ }).waitFor();
     for (const again of [false, true]) {

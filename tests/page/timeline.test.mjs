@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { atWork, events } from '../../static/js/timeline.js';
+import { atWork, cacheUse, events } from '../../static/js/timeline.js';
 import { handoff, run } from './things.mjs';
 
 const entry = (value) => ({ at: 1, value });
@@ -56,4 +56,13 @@ test('time at work goes on between two steps, and leaves out the waiting', () =>
   assert.equal(atWork({ ...r, state: 'completed' }, sent, 99000), 2);
   assert.equal(atWork(r, details({}), 99000), 2);
   assert.equal(atWork(r, sent, 9990000), 900, 'never more than its limit');
+});
+
+test('what came from the cache counts over the requests that tell of it', () => {
+  const used = (input_tokens, cached_tokens) => request({ usage: { known: input_tokens !== null, input_tokens,
+    output_tokens: 1, cached_tokens, estimate: 0 } });
+  assert.equal(cacheUse(undefined), null);
+  assert.equal(cacheUse(details({ requests: [used(100, null), used(null, null), request()] })), null);
+  assert.deepEqual(cacheUse(details({ requests: [used(100, 0), used(300, 200), used(1000, null)] })),
+    { cached: 200, input: 400 });
 });

@@ -1,8 +1,8 @@
 /** gauges.js - how long a Run has been at work, and what it has used. */
-import { number, span, t, took } from '../i18n.js';
+import { number, percent, span, t, took } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
-import { atWork } from '../timeline.js';
+import { atWork, cacheUse } from '../timeline.js';
 import * as ui from '../ui.js';
 
 /** @param {{ run: import('../types.js').Run }} props */
@@ -25,6 +25,7 @@ export function Meters({ run, waited }) {
     const seconds = { ...budget.seconds,
         used: atWork(run, store.details.get(run.id), now) };
     const unknown = budget.tokens.unknown_requests;
+    const cache = cacheUse(store.details.get(run.id));
     return html`<section class="part"><h4>${t('budget')}</h4>
     <dl class="meters">
         <${Meter} name=${t('budget.requests')} quota=${budget.requests} />
@@ -33,6 +34,9 @@ export function Meters({ run, waited }) {
             format=${span} mark=${waited && '†'} />
         <${Meter} name=${t('budget.tokens')} quota=${budget.tokens}
             mark=${unknown > 0 && '*'} />
+        ${cache && html`<${Meter} name=${t('budget.cache')}
+            quota=${{ used: cache.cached, limit: cache.input }}
+            share=${cache.cached / cache.input} />`}
     </dl>
     ${waited && html`<p class="quiet">† ${t('budget.waited')}</p>`}
     ${unknown > 0 && html`<p class="quiet">* ${
@@ -41,16 +45,19 @@ export function Meters({ run, waited }) {
 
 /**
  * @param {{ name: string, quota: import('../types.js').Quota,
- *           format?: (n: number) => string, mark?: string | false }} props
+ *           format?: (n: number) => string, mark?: string | false,
+ *           share?: number }} props  `share`: no limit, and said as a part
  */
-function Meter({ name, quota, format = number, mark }) {
+function Meter({ name, quota, format = number, mark, share: part }) {
     const { used, limit } = quota;
-    const text = t('budget.of', { used: format(used), limit: format(limit) });
+    const text = part === undefined ? t('budget.of',
+        { used: format(used), limit: format(limit) }) : percent(part);
     const share = limit > 0 ? Math.min(1, used / limit) : 0;
+    const isFull = part === undefined && share > 0.9;
     return html`<div class="meter">
         <dt>${name}</dt>
         <dd><span class="meter-text">${text}${mark ? ` ${mark}` : ''}</span>
-            <span class=${`meter-bar${share > 0.9 ? ' full' : ''}`} role="meter"
+            <span class=${`meter-bar${isFull ? ' full' : ''}`} role="meter"
                 aria-label=${name} aria-valuemin="0" aria-valuemax=${limit}
                 aria-valuenow=${Math.min(used, limit)} aria-valuetext=${text}>
                 <span class="meter-fill"
