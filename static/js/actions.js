@@ -11,6 +11,7 @@ import { t } from './i18n.js';
 import { persist } from './send.js';
 import { createSending } from './sending.js';
 import * as ui from './ui.js';
+import { attend } from './waiting.js';
 import { why } from './words.js';
 
 /** So many pages back is a message looked for. */
@@ -115,7 +116,7 @@ export function createActions(store, sync) {
     async function control(place, attempt) {
         ui.refuse(place, '');
         try {
-            applyAccepted(store, await persist(attempt));
+            applyAccepted(store, await attend(place, () => persist(attempt)));
             sync.reached();
             return true;
         } catch (error) {
@@ -152,7 +153,8 @@ export function createActions(store, sync) {
     /** @param {string} id @param {string} title */
     async function rename(id, title) {
         try {
-            applyAccepted(store, await api.changeConversation(id, { title }));
+            applyAccepted(store, await attend(`rename:${id}`, () => persist(() =>
+                api.changeConversation(id, { title }))));
             return '';
         } catch (error) {
             return why(error);
@@ -179,7 +181,8 @@ export function createActions(store, sync) {
     /** @param {string} id */
     async function remove(id) {
         try {
-            await api.deleteConversation(id);
+            await attend(`remove:${id}`, () => persist(() =>
+                api.deleteConversation(id)));
             if (ui.current.peek() === id) {
                 open('');
             }

@@ -8,7 +8,8 @@ import { first, readHash } from './early.js';
 import { keepFocus } from './focus.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
-import { recall } from './keep.js';
+import { SPACE, recall } from './keep.js';
+import { arrive, depart } from './owner.js';
 import { backoff, pause } from './pace.js';
 import { isActive } from './rules.js';
 import { Store } from './store.js';
@@ -97,16 +98,26 @@ function listen() {
             sync.wake();
         }
     }, BEAT_MS);
-    addEventListener('storage', hearDraft);
+    addEventListener('storage', (event) => {
+        hearDraft(event);
+        if (event.key === `${SPACE}outbox`) {
+            actions.hearOutbox(false);
+        }
+    });
     addEventListener('offline', () => sync.lost());
     addEventListener('online', () => sync.wake());
     // A page that is put to sleep must not keep others from going on.
     document.addEventListener('freeze', () => sync.tabs.leave());
     document.addEventListener('resume', () => sync.wake());
-    addEventListener('pagehide', () => sync.tabs.leave());
+    addEventListener('pagehide', () => {
+        sync.tabs.leave();
+        depart();
+    });
     addEventListener('pageshow', ({ persisted }) => {
         if (persisted) {
             rereadDrafts();
+            actions.hearOutbox(true);
+            arrive();
             sync.wake();
         }
     });
@@ -126,6 +137,7 @@ async function loadWords() {
 }
 
 async function start() {
+    const here = arrive();
     const { conv, run } = first;
     const drawing = conv || run ? loadMarkdown() : null;
     await loadWords();
@@ -144,7 +156,7 @@ async function start() {
     await sync.restart(first);
     await follow();
     ui.followHash();
-    actions.resume();
+    here.then(() => actions.resume());
     preload();
     addEventListener('hashchange', follow);
     addEventListener('keydown', (event) => {

@@ -8,7 +8,9 @@
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
 import { intoOutbox, outOfOutbox } from './keep.js';
+import { me } from './owner.js';
 import { pause } from './pace.js';
+import { attend } from './waiting.js';
 import { why } from './words.js';
 
 /** Waits before the attempts after the first. */
@@ -45,7 +47,7 @@ export async function persist(attempt) {
  *  @param {Store} store @param {Pending} row @param {string} detail */
 export function refuse(store, row, detail) {
     /** @type {Pending} */
-    const refused = { ...row, state: 'refused', detail };
+    const refused = { ...row, state: 'refused', detail, tab: me() };
     store.putPending(refused);
     intoOutbox(refused);
     return detail;
@@ -69,14 +71,15 @@ export function forget(store, row) {
  */
 export async function deliver(store, message, again = false) {
     /** @type {Pending} */
-    const row = { ...message, state: 'sending', detail: '' };
+    const row = { ...message, state: 'sending', detail: '',
+        tab: me() };
     if (!again) {
         store.putPending(row);
     }
     intoOutbox(row);
     try {
-        const reply = await persist(() => api.sendMessage(row.conversation,
-            row.body, row.mode, row.key));
+        const reply = await attend(`send:${row.key}`, () => persist(() =>
+            api.sendMessage(row.conversation, row.body, row.mode, row.key)));
         applyAccepted(store, reply, row.key);
         outOfOutbox(row.key);
         return '';

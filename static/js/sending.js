@@ -10,8 +10,10 @@ import * as api from './api.js';
 import { applyAccepted } from './apply.js';
 import { moveDraft, peekDraft, setDraft } from './drafts.js';
 import { intoOutbox, outbox } from './keep.js';
+import { adopt, me } from './owner.js';
 import { deliver, forget, persist, refuse } from './send.js';
 import * as ui from './ui.js';
+import { attend } from './waiting.js';
 import { why } from './words.js';
 
 const TITLE_CHARS = 60;
@@ -42,11 +44,12 @@ export function createSending(store, sync, open) {
      * Send a text to a conversation, a new one if it is ''. Resolves to
      * whether it was accepted; if not, `place` says why.
      * @param {string} place @param {Draft} draft
+     * @param {boolean} [mine]  written in this tab, which then goes there
      */
-    async function send(place, draft) {
+    async function send(place, draft, mine = true) {
         const { text: body, mode, key } = draft;
         ui.refuse(place, '');
-        const id = place || await create(draft);
+        const id = place || await create(draft, mine);
         if (!id) {
             return false;
         }
@@ -60,21 +63,24 @@ export function createSending(store, sync, open) {
         return detail === '';
     }
 
-    /** The conversation that is being made for what is written into none.
-     *  @type {Promise<string> | null} */
-    let making = null;
+    /** The conversation that is being made for what is written into none, here
+     *  or in a tab that is gone. @type {Map<boolean, Promise<string>>} */
+    const making = new Map();
 
     /** A conversation for a first message, and for what is written while it is
-     *  being made; '' if it was refused. @param {Draft} draft */
-    async function create(draft) {
+     *  being made; '' if it was refused. @param {Draft} draft
+     *  @param {boolean} mine */
+    async function create(draft, mine) {
         /** @type {Pending} */
         const row = { conversation: '', body: draft.text, mode: draft.mode,
-            key: draft.key, state: 'sending', detail: '' };
+            key: draft.key, state: 'sending', detail: '', tab: me() };
         store.putPending(row);
         intoOutbox(row);
-        making ??= make(draft).finally(() => { making = null; });
+        const made = making.get(mine) ?? make(draft, mine)
+            .finally(() => making.delete(mine));
+        making.set(mine, made);
         try {
-            const id = await making;
+            const id = await made;
             forget(store, row);
             return id;
         } catch (error) {
@@ -83,16 +89,16 @@ export function createSending(store, sync, open) {
         }
     }
 
-    /** @param {Draft} draft */
-    async function make(draft) {
-        const made = await persist(() => api.createConversation(
-            titleFrom(draft.text), `c-${draft.key}`));
+    /** @param {Draft} draft @param {boolean} mine */
+    async function make(draft, mine) {
+        const made = await attend(`send:${draft.key}`, () => persist(() =>
+            api.createConversation(titleFrom(draft.text), `c-${draft.key}`)));
         const id = made.conversation?.id ?? '';
         applyAccepted(store, made);
         if (!made.replayed) {
             store.noteMade(id);
         }
-        if (!ui.current.peek()) {
+        if (mine && !ui.current.peek()) {
             moveDraft('', id);
             open(id);
         }
@@ -113,8 +119,8 @@ export function createSending(store, sync, open) {
     }
 
     /** Send a refused row again, with its key.
-     *  @param {Pending} row */
-    function retry(row) {
+     *  @param {Pending} row @param {boolean} [mine] */
+    function retry(row, mine = true) {
         const { conversation, body, mode, key } = row;
         if (store.sending(conversation).some((r) => r.key === key)) {
             return;
@@ -122,7 +128,8 @@ export function createSending(store, sync, open) {
         if (conversation) {
             deliver(store, row);
         } else {
-            send('', { text: body, mode, key, keyFor: body });
+            send('', { text: body, mode, key, keyFor: body },
+                mine);
         }
     }
 
@@ -144,18 +151,32 @@ export function createSending(store, sync, open) {
     }
 
     /** What was on its way when the page was left is sent on; what had been
-     *  refused is shown again. */
-    function resume() {
-        for (const row of outbox()) {
+     *  refused is shown again. So is that of tabs that are gone. */
+    async function resume() {
+        for (const row of await adopt()) {
             if (row.state === 'refused') {
                 store.putPending(row);
             } else if (row.conversation) {
                 deliver(store, row, true);
             } else {
-                retry(row);
+                retry(row, row.tab === me());
             }
         }
     }
 
-    return { send, retry, discard, askAgain, resume };
+    /** Another tab wrote down what waits: what it took over is shown there.
+     *  @param {boolean} away  this page heard nothing for a while */
+    function hearOutbox(away) {
+        const now = new Map(outbox().map((row) => [row.key, row]));
+        for (const row of store.refused()) {
+            const kept = now.get(row.key);
+            if (kept ? kept.tab !== me() : away) {
+                store.dropPending(row.conversation, row.key);
+            } else if (!kept) {
+                intoOutbox(row); // Two tabs wrote at once.
+            }
+        }
+    }
+
+    return { send, retry, discard, askAgain, resume, hearOutbox };
 }

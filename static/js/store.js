@@ -186,6 +186,12 @@ export class Store {
             .filter((r) => r.state === 'sending');
     }
 
+    /** Those that wait for a person's word, in any conversation. */
+    refused() {
+        return [...this.pending.keys()].flatMap((id) =>
+            this.pending.peek(id) ?? []).filter((r) => r.state === 'refused');
+    }
+
     /** @param {string} conversation */
     isSending(conversation) {
         return this.sending(conversation).length > 0;

@@ -276,6 +276,8 @@ export interface Pending {
     mode: Mode;
     state: 'sending' | 'refused';
     detail: string;
+    /** Name of the tab that wrote it. */
+    tab?: string;
 }
 
 export interface Draft {

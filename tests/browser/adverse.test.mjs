@@ -136,6 +136,62 @@ browserTest('a language that cannot be had leaves the one there is, and says so'
     assert.equal(await page.tab.locator('.list-foot .refusal').count(), 0);
   });
 
+browserTest('R24 R02 what hangs is said at once and explained when it takes long, and is done once',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, aside, person } = await stage(t, browser);
+    await browser.pages.pop().tab.close();
+    for (let i = 0; i < 2; i++) {
+      model.next('research', async (req, reply) => {
+        reply.text('I look at it.');
+        await reply.hold('under way');
+      });
+    }
+    const page = await browser.open(person, aside, '', ({ tab }) => tab.addInitScript(() => {
+      const real = globalThis.setTimeout;
+      // What takes ten seconds takes a moment.
+      globalThis.setTimeout = (run, ms, ...more) => real(run, ms === 10000 ? 300 : ms, ...more);
+    }));
+    await page.choose('Background');
+    await page.say('Look into tea');
+    await page.openPanel();
+    const card = page.card('tea');
+    const writes = page.requests(/stop|adjustments|conversations\/conv_\d+$/);
+
+    const adjusting = await page.hang(/adjustments$/);
+    await page.adjustBox('tea').fill('Green tea too');
+    await page.adjustBox('tea').press('Enter');
+    await card.getByText('Sending…').waitFor();
+    await card.getByText('cannot arrive twice').waitFor();
+    assert.equal(await card.locator('.receipt').count(), 0, 'no receipt before the server said so');
+    adjusting();
+    await card.locator('.receipt').waitFor();
+    await card.getByText('cannot arrive twice').waitFor({ state: 'detached' });
+
+    const naming = await page.hang(/conversations\/conv_\d+$/);
+    await page.tab.locator('.row').hover();
+    await page.tab.locator('.rename-open').click();
+    await page.tab.getByLabel('Title of the conversation').fill('Tea');
+    await page.tab.getByLabel('Title of the conversation').press('Enter');
+    await page.tab.getByText('Saving…').waitFor();
+    await page.tab.locator('.row').getByText('does not answer').waitFor();
+    naming();
+    await page.row('Tea').waitFor();
+
+    const stopping = await page.hang(/stop$/);
+    await card.getByRole('button', { name: 'Stop research' }).click();
+    const again = card.getByRole('button', { name: 'Stopping…' });
+    await again.click({ force: true });
+    await card.getByText('The stop is sent again by itself').waitFor();
+    await page.assertAccessible('a stop that hangs');
+    await page.assertInside('a stop that hangs');
+    await page.picture('31-hanging');
+    assert.equal(await card.getByText('You stopped it.').count(), 0);
+    stopping();
+    await card.getByText('You stopped it.').waitFor();
+    assert.deepEqual(writes.map((w) => w.replace(/\w+_\d+/, 'x')), ['POST runs/x/adjustments',
+      'PATCH conversations/x', 'POST runs/x/stop']);
+  });
+
 browserTest('a passage goes when the number that it belongs to is drawn anew',
   TIMEOUT_MS, async (t, browser) => {
     const { model, page } = await stage(t, browser);

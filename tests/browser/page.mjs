@@ -206,6 +206,20 @@ export class Page {
     return { held, release: open };
   }
 
+  /**
+   * Keep the next request from the server, as a network that hangs does.
+   * Resolves to what lets it go, by fulfilling it or on to the server.
+   */
+  async hang(pattern) {
+    let open;
+    const opened = new Promise((resolve) => { open = resolve; });
+    await this.tab.route(pattern, async (route) => {
+      const answer = await opened;
+      await (answer ? route.fulfill(answer) : route.fallback());
+    }, { times: 1 });
+    return open;
+  }
+
   /** Keep news of the feed from the page: see hold(). */
   async holdNews() {
     const { held, release } = await this.hold(POLL);

@@ -335,3 +335,55 @@ browserTest('a tab that cannot read anew lets another poll, and goes on when it 
     await page.untilSays('A question of after', 'A scripted answer.');
     await page.notice.locator('.notice').waitFor({ state: 'detached' });
   });
+
+browserTest('a refused message stands in the tab that wrote it, then in the next one opened',
+  TIMEOUT_MS, async (t, browser) => {
+    const all = await stage(t, browser);
+    const { aside, person, page } = all;
+    await page.say('A first word');
+    await page.untilAnswered('A first word');
+    const refuse = await page.hang(/messages$/);
+    await page.say('One too many');
+    await page.composer.fill('being written');
+    refuse({ status: 429, json: { status: 429, code: 'short_capacity_full', title: 'Full' } });
+    const refused = (tab) => tab.tab.locator('.exchange', { hasText: 'One too many' });
+    const kept = refused(page).getByRole('button', { name: 'Try again' });
+    await kept.waitFor();
+
+    const [other] = await openTabs(browser, all, 1);
+    await other.tab.waitForLoadState('networkidle', { timeout: 1000 }).catch(() => {});
+    assert.equal(await refused(other).count(), 0, 'the tab that wrote it lives');
+    await page.tab.reload();
+    await kept.waitFor();
+    assert.equal(await refused(other).count(), 0);
+
+    const { hash } = page;
+    await page.tab.close();
+    const third = await browser.open(person, aside, hash);
+    await refused(third).waitFor();
+    assert.equal(await refused(other).count(), 0);
+    await refused(third).getByRole('button', { name: 'Try again' }).click();
+    for (const tab of [third, other]) {
+      await tab.untilSays('One too many', 'A scripted answer.');
+      assert.equal(await refused(tab).count(), 1);
+    }
+  });
+
+browserTest('a tab opened while another makes its first conversation stays where it is',
+  TIMEOUT_MS, async (t, browser) => {
+    const { aside, person, page } = await stage(t, browser);
+    const making = await page.hold(/\/conversations$/, 1);
+    await page.composer.fill('A first word');
+    await page.composer.press('Enter');
+    await making.held;
+    const other = await browser.open(person, aside);
+    const made = other.requests(/^conversations/);
+    await other.tab.getByText('What would you like to know?').waitFor();
+    await other.row('A first word').waitFor(); // the server has made it
+    making.release();
+    await page.untilSays('A first word', 'A scripted answer.');
+    await other.tab.locator('.row').first().waitFor();
+    assert.equal(other.hash, '');
+    assert.equal(await other.exchanges.count(), 0);
+    assert.deepEqual(made, [], 'and sends nothing of the other one');
+  });

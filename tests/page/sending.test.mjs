@@ -110,7 +110,7 @@ test('of two first messages that are refused neither is lost', async () => {
     assert.equal(peekDraft('').text, 'third, being written');
 
     const again = open();
-    again.resume();
+    await again.resume();
     assert.deepEqual(again.rows(''), ['refused first', 'refused second']);
     const [row] = again.store.pending.peek('');
     again.retry(row);
@@ -129,7 +129,7 @@ test('a refused message outlives the page, until it is sent or discarded', async
     assert.deepEqual(page.rows('conv_9'), ['refused too many']);
 
     const again = open('conv_9');
-    again.resume();
+    await again.resume();
     await settle();
     assert.equal(asked.length, 1, 'it is not sent by itself');
     assert.deepEqual(again.rows('conv_9'), ['refused too many']);
@@ -143,7 +143,7 @@ test('a refused message outlives the page, until it is sent or discarded', async
     again.discard(row);
 
     const third = open('conv_9');
-    third.resume();
+    await third.resume();
     assert.deepEqual(third.rows('conv_9'), []);
 });
 
@@ -154,7 +154,7 @@ test('a refused message that goes back to the composer is there once', async () 
     assert.equal(peekDraft('conv_9').text, 'too many');
     assert.deepEqual(page.rows('conv_9'), []);
     const again = open('conv_9');
-    again.resume();
+    await again.resume();
     assert.deepEqual(again.rows('conv_9'), []);
     assert.equal(keyed('conv_9').key, asked[0].key);
 });
@@ -212,7 +212,7 @@ test('what the browser kept and cannot be read does not stop a message', async (
                 import.meta.url).pathname}:${name}`, odd);
         }
         const page = open('conv_9');
-        page.resume();
+        await page.resume();
         assert.equal(peekDraft('conv_9').text, '');
         asked = [];
         await page.say(`beside ${odd}`);

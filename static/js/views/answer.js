@@ -7,7 +7,9 @@ import { reportWords, stateWords, titleOf, verdict } from '../words.js';
 import { Box, once } from './field.js';
 import { Elapsed } from './gauges.js';
 import { Prose } from './prose.js';
+import { waiting } from '../waiting.js';
 import { Downloads } from './outcome.js';
+import { Waiting } from './waiting.js';
 
 /** @param {{ id: string }} props */
 export function Answer({ id }) {
@@ -123,8 +125,12 @@ function Failure({ run }) {
 export function Stop({ id, label, note }) {
     const { actions } = useApp();
     const refusal = ui.refusals.value[`stop:${id}`];
+    const isAsked = waiting.value[`stop:${id}`] !== undefined;
     return html`<button type="button" class="small stop" title=${note}
-        onClick=${() => actions.stop(id)}>${label}</button>
+        aria-disabled=${isAsked ? 'true' : 'false'}
+        onClick=${() => actions.stop(id)}>${isAsked ? t('wait.stop')
+            : label}</button>
+        <${Waiting} place=${`stop:${id}`} slow="wait.slow.stop" />
         ${refusal && html`<span class="refusal" role="alert">
             ${refusal}</span>`}`;
 }

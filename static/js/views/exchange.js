@@ -8,6 +8,7 @@ import { peekDraft, setDraft } from '../drafts.js';
 import { t, when } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import * as ui from '../ui.js';
+import { waiting } from '../waiting.js';
 import { Answer } from './answer.js';
 import { Receipt } from './outcome.js';
 
@@ -82,7 +83,9 @@ export function Unsent({ row }) {
         <article class="exchange">
             <${Question} body=${row.body} />
             ${row.state === 'sending'
-                ? html`<p class="status quiet">${t('send.sending')}</p>`
+                ? html`<p class="status quiet">${t(waiting
+                    .value[`send:${row.key}`] === 'slow' ? 'wait.slow.send'
+                    : 'send.sending')}</p>`
                 : html`<div class="refused" role="alert">
                     <p>${t('send.refused')} ${row.detail}</p>
                     <button type="button" class="small"

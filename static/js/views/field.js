@@ -5,6 +5,7 @@ import { clearDraft, getDraft, keyed, peekDraft, setDraft, write
 } from '../drafts.js';
 import { html } from '../html.js';
 import * as ui from '../ui.js';
+import { Waiting } from './waiting.js';
 
 /** @param {HTMLTextAreaElement | null} field */
 export function grow(field) {
@@ -80,6 +81,8 @@ export function Box({ place, label, placeholder, button, onSend,
             <button type="submit" class="small" onClick=${once()}
                 aria-disabled=${isMissing(draft.text) ? 'true' : 'false'}>
                 ${button}</button>
+            <${Waiting} place=${place} word="send.sending"
+                slow="wait.slow.send" />
             ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
         </form>`;
 }

@@ -6,6 +6,7 @@ import { Icon, html, useApp } from '../html.js';
 import { LANGUAGES } from '../keep.js';
 import * as ui from '../ui.js';
 import { isEscape } from './field.js';
+import { Waiting } from './waiting.js';
 
 export function ConversationList() {
     const { store, actions } = useApp();
@@ -132,6 +133,8 @@ function Row({ conversation, open }) {
                     aria-label=${t('list.delete', { title })}
                     onClick=${() => setMode('delete')}>
                     <${Icon} name="bin" /></button></span>`}
+            <${Waiting} place=${`remove:${conversation.id}`}
+                word="wait.remove" />
             ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
         </li>`;
 }
@@ -166,6 +169,8 @@ function Rename({ conversation, onDone }) {
                     onKeyDown=${(/** @type {KeyboardEvent} */ e) =>
                         isEscape(e) && onDone()} />
             </form>
+            <${Waiting} place=${`rename:${conversation.id}`}
+                word="wait.rename" />
             ${refusal && html`<p class="refusal" role="alert">${refusal}</p>`}
         </li>`;
 }
