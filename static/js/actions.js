@@ -23,8 +23,14 @@ export function createActions(store, sync) {
      *  does not lead away from there. */
     let visit = 0;
 
+    /** The person went there. @param {string} id  '' for a new one */
+    function open(id) {
+        ui.steps.value += 1;
+        return go(id);
+    }
+
     /** @param {string} id  '' for a new one */
-    async function open(id) {
+    async function go(id) {
         visit += 1;
         ui.refuse('panel', '');
         ui.current.value = id;
@@ -86,7 +92,13 @@ export function createActions(store, sync) {
     }
 
     /** Open the panel at a Run, and its conversation. @param {string} id */
-    async function openRun(id) {
+    function openRun(id) {
+        ui.steps.value += 1;
+        return goRun(id);
+    }
+
+    /** @param {string} id */
+    async function goRun(id) {
         visit += 1;
         const mine = visit;
         ui.panelOpen.value = true;
@@ -99,7 +111,7 @@ export function createActions(store, sync) {
             return;
         }
         const opened = run && run.conversation_id !== ui.current.peek()
-            ? open(run.conversation_id) : null;
+            ? go(run.conversation_id) : null;
         if (!run) {
             ui.refuse('panel', t(sync.link.peek().state === 'live'
                 ? 'error.404' : 'error.no_connection'));
@@ -184,7 +196,7 @@ export function createActions(store, sync) {
             await attend(`remove:${id}`, () => persist(() =>
                 api.deleteConversation(id)));
             if (ui.current.peek() === id) {
-                open('');
+                go('');
             }
             return '';
         } catch (error) {
@@ -192,7 +204,7 @@ export function createActions(store, sync) {
         }
     }
 
-    return { ...createSending(store, sync, open), open, openRun, show,
+    return { ...createSending(store, sync, go), open, openRun, go, goRun, show,
         again, older: read, adjust, reply, proceed, stop, rename, see, remove };
 }
 

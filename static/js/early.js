@@ -4,14 +4,8 @@
  * reply is used once.
  */
 import * as api from './api.js';
+import { readHash } from './hash.js';
 import { preferred } from './keep.js';
-
-/** What the address names. */
-export function readHash() {
-    const match = /^#(run|conv)=([\w-]+)$/.exec(location.hash);
-    return { run: match?.[1] === 'run' ? match[2] : '',
-        conv: match?.[1] === 'conv' ? match[2] : '' };
-}
 
 const { conv, run } = readHash();
 const lang = preferred();

@@ -4,7 +4,7 @@ import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
 import { hearDraft, rereadDrafts } from './drafts.js';
-import { first, readHash } from './early.js';
+import { first } from './early.js';
 import { keepFocus } from './focus.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
@@ -14,6 +14,7 @@ import { backoff, pause } from './pace.js';
 import { isActive } from './rules.js';
 import { Store } from './store.js';
 import { Sync } from './sync.js';
+import { followTrail } from './trail.js';
 import * as ui from './ui.js';
 import { App, preload } from './views/app.js';
 import { loadMarkdown } from './views/prose.js';
@@ -65,16 +66,6 @@ function say(news) {
                 ui.spoken.value = { n: ui.spoken.peek().n + 1, text };
             }
         });
-    }
-}
-
-/** Show what the address names. */
-async function follow() {
-    const { run, conv } = readHash();
-    if (run) {
-        await actions.openRun(run);
-    } else if (conv && conv !== ui.current.peek()) {
-        await actions.open(conv);
     }
 }
 
@@ -154,11 +145,12 @@ async function start() {
         || store.health.value?.runtime === 'absent', () => sync.tick());
     listen();
     await sync.restart(first);
-    await follow();
-    ui.followHash();
+    if (first.run) {
+        await actions.goRun(first.run);
+    }
+    followTrail(actions);
     here.then(() => actions.resume());
     preload();
-    addEventListener('hashchange', follow);
     addEventListener('keydown', (event) => {
         // A key held down presses a button once.
         if (event.repeat && event.key === 'Enter'

@@ -1,7 +1,7 @@
 /**
  * ui.js - what this page looks at: nothing in here is known to the server.
  */
-import { computed, effect, signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 
 /** The open conversation; '' is a new one. */
 export const current = signal('');
@@ -28,25 +28,13 @@ export const focusComposer = signal(0);
 /** A message to bring into view once it is there. */
 export const showMessage = signal('');
 
+/** Counts where the person went: each is a step that Back undoes. */
+export const steps = signal(0);
+
 /** @param {string} place @param {string} text  '' takes it away */
 export function refuse(place, text) {
     const { [place]: _, ...rest } = refusals.peek();
     refusals.value = text ? { ...rest, [place]: text } : rest;
-}
-
-const hash = computed(() => (panelOpen.value && panelRun.value
-    ? `#run=${panelRun.value}`
-    : current.value ? `#conv=${current.value}` : ''));
-
-/** From now on the address names what is shown. */
-export function followHash() {
-    effect(() => {
-        const next = hash.value;
-        if (next !== location.hash) {
-            history.replaceState(null, '',
-                next || location.pathname + location.search);
-        }
-    });
 }
 
 // --- one clock, only while something runs --------------------------------------

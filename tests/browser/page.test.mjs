@@ -9,6 +9,88 @@ const TIMEOUT_MS = 60000;
 
 const LINES = Array.from({ length: 80 }, (_, i) => `Line ${i}`).join('\n\n');
 
+browserTest('Back and Forward go between conversations, and out of the panel',
+  TIMEOUT_MS, async (t, browser) => {
+    const { page } = await stage(t, browser);
+    const at = (hash) => page.tab.waitForFunction((h) => location.hash === h, hash);
+    const panel = page.tab.locator('#panel .panel-head');
+    await page.say('Of the first');
+    await page.untilAnswered('Of the first');
+    await eventually(() => page.hash.startsWith('#conv='));
+    const first = page.hash;
+    await page.newConversation();
+    await page.choose('Background');
+    await page.say('Look into tea');
+    await page.answer('Look into tea').getByText('A scripted report.').waitFor();
+    await eventually(() => page.hash.startsWith('#conv=') && page.hash !== first);
+    const second = page.hash;
+    const entries = await page.tab.evaluate(() => history.length);
+
+    // Into the panel and out of it, by Back and by its button.
+    await page.openPanel();
+    await page.tab.goBack();
+    await panel.waitFor({ state: 'detached' });
+    assert.equal(page.hash, second);
+    await page.answer('Look into tea').getByRole('button', { name: 'Details' }).click();
+    await at(`#run=${await page.answer('Look into tea').getAttribute('data-run')}`);
+    const run = page.hash;
+    await page.tab.getByRole('button', { name: 'Close the research panel' }).click();
+    await at(second);
+    assert.equal(await panel.count(), 0);
+    await page.tab.goForward();
+    await at(run);
+    await panel.waitFor();
+    await page.tab.keyboard.press('Escape');
+    await at(second);
+    assert.equal(await page.tab.evaluate(() => history.length), entries + 1, 'one entry for all');
+
+    // Between conversations.
+    await page.row('Of the first').click();
+    await page.untilSays('Of the first', 'A scripted answer.');
+    await page.tab.goBack();
+    await page.answer('Look into tea').waitFor();
+    await page.tab.goBack();
+    await page.untilSays('Of the first', 'A scripted answer.');
+    assert.equal(page.hash, first);
+    await page.tab.goForward();
+    await page.tab.goForward();
+    await at(first);
+    await page.untilSays('Of the first', 'A scripted answer.');
+    await page.tab.goBack();
+    await page.answer('Look into tea').waitFor();
+    await page.tab.reload();
+    await page.answer('Look into tea').waitFor();
+    await page.tab.goBack();
+    await page.untilSays('Of the first', 'A scripted answer.');
+  });
+
+browserTest('between a telephone and a wide window the panel stands beside the conversation',
+  TIMEOUT_MS, async (t, browser) => {
+    const { page } = await stage(t, browser);
+    await page.choose('Background');
+    await page.say('Look into tea');
+    await page.answer('Look into tea').getByText('A scripted report.').waitFor();
+    await page.openPanel();
+    for (const width of [761, 900, 1024, 1180, 1360]) {
+      await page.tab.setViewportSize({ width, height: 800 });
+      const [main, aside] = await Promise.all(['.main', '#panel'].map((s) =>
+        page.tab.locator(s).boundingBox()));
+      assert.ok(main.x + main.width <= aside.x + 1, `nothing is hidden at ${width}`);
+      assert.ok(main.width >= 400 && aside.width >= 320, `${main.width} and ${aside.width} at ${width}`);
+      await page.assertInside(`panel at ${width}`);
+    }
+    await page.tab.setViewportSize({ width: 900, height: 800 });
+    await page.picture('32-panel-beside');
+    await page.tab.getByRole('button', { name: 'Conversations', exact: true }).click();
+    await page.row('Look into tea').waitFor();
+    await page.picture('33-list-over');
+    await page.assertAccessible('the list over the conversation');
+    await page.row('Look into tea').click();
+    await page.row('Look into tea').waitFor({ state: 'hidden' });
+    await page.tab.getByRole('button', { name: 'Close the research panel' }).click();
+    await page.row('Look into tea').waitFor();
+  });
+
 browserTest('one stays at the end however late the page hears of a new size, and goes up at will',
   TIMEOUT_MS, async (t, browser) => {
     const { model, page } = await stage(t, browser);

@@ -48,6 +48,7 @@ function BackgroundControl() {
         if (state === 'finished' && ended) {
             actions.openRun(ended);
         } else {
+            ui.steps.value += 1;
             ui.panelOpen.value = !ui.panelOpen.peek();
             ui.panelRun.value = '';
         }
