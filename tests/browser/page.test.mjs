@@ -76,7 +76,7 @@ browserTest('between a telephone and a wide window the panel stands beside the c
       const [main, aside] = await Promise.all(['.main', '#panel'].map((s) =>
         page.tab.locator(s).boundingBox()));
       assert.ok(main.x + main.width <= aside.x + 1, `nothing is hidden at ${width}`);
-      assert.ok(main.width >= 400 && aside.width >= 320, `${main.width} and ${aside.width} at ${width}`);
+      assert.ok(main.width >= 400 && aside.width >= 340, `${main.width} and ${aside.width} at ${width}`);
       await page.assertInside(`panel at ${width}`);
     }
     await page.tab.setViewportSize({ width: 900, height: 800 });
