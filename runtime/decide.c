@@ -262,7 +262,7 @@ static bool is_alone(const struct step *s, const struct tool_call *t)
 {
     const struct tool *tool = tool_find(s->rt, t->name);
 
-    return !t->safe || (tool != NULL && tool->acts);
+    return !t->safe || tool == NULL || tool->acts;
 }
 
 /* Room for one more: as many as are allowed at once, or one alone. */

@@ -10,8 +10,6 @@
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 
-#define BUDGET_LEAST_BYTES 4096
-
 void mcp_earlier(int64_t *at, int64_t other)
 {
     if (other != 0 && (*at == 0 || other < *at)) {
@@ -157,14 +155,18 @@ const struct tool *mcp_find(const struct mcp *mcp, const char *name)
     const struct mcp_server *s = mcp_server_of(mcp, name);
     size_t i;
 
-    if (s == NULL) {
+    if (s == NULL || s->set == NULL) {
         return NULL;
-    }
-    if (s->set == NULL) {
-        return &s->unlisted;
     }
     i = place_of(s, name);
     return i < s->set->tools.n ? &s->set->faces[i] : NULL;
+}
+
+const struct tool *mcp_unlisted(const struct mcp *mcp, const char *name)
+{
+    const struct mcp_server *s = mcp_server_of(mcp, name);
+
+    return s != NULL && s->set == NULL ? &s->unlisted : NULL;
 }
 
 const struct tool *mcp_at(const struct mcp *mcp, size_t i)
@@ -186,8 +188,6 @@ const struct tool *mcp_at(const struct mcp *mcp, size_t i)
 static void init_server(struct mcp_server *s, struct mcp *mcp,
                         const struct conf *conf, size_t i)
 {
-    size_t budget = (size_t)conf->model_context_tokens / conf->n_mcp;
-
     s->mcp = mcp;
     s->conf = &conf->mcp[i];
     (void)snprintf(s->about, sizeof(s->about), "mcp.%s", s->conf->name);
@@ -199,7 +199,7 @@ static void init_server(struct mcp_server *s, struct mcp *mcp,
                                 .description = "",
                                 .run = tool_mcp_run,
                                 .cancel = tool_mcp_cancel};
-    s->budget = budget > BUDGET_LEAST_BYTES ? budget : BUDGET_LEAST_BYTES;
+    s->budget = (size_t)conf->model_context_tokens / conf->n_mcp;
     TAILQ_INIT(&s->calls);
     TAILQ_INIT(&s->posts);
 }

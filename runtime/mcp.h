@@ -49,10 +49,13 @@ void mcp_close(struct mcp *, int64_t within_ms);
 int64_t mcp_deadline_ms(const struct mcp *);
 void mcp_tick(struct mcp *, int64_t now_ms);
 
-/* The tool of this name, which may have gone meanwhile: a tool of a server that
- * has told of none yet stands for whatever it will have. NULL: of no server.
- * Tools are valid until the next http_wait or mcp_tick. */
+/* The tool of this name, whether or not its server is reached just now; NULL:
+ * none. Tools are valid until the next http_wait or mcp_tick. */
 const struct tool *mcp_find(const struct mcp *, const char *name);
+/* Stands for the tool of this name while its server has told of none yet, for a
+ * call that a runtime before this one has made; NULL: it has, or the name is of
+ * no server. */
+const struct tool *mcp_unlisted(const struct mcp *, const char *name);
 /* The i-th that can be offered now; NULL after the last. */
 const struct tool *mcp_at(const struct mcp *, size_t i);
 

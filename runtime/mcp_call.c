@@ -12,7 +12,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 
-#define WAIT_MS    15000 /* for a server that is not reached */
+#define WAIT_MS    15000 /* for a server that is not reached, at most */
 #define RETRY_MS   1000  /* a server that is wanted is not left for longer */
 #define SPARE_MS   2000  /* whoever asked for the call judges its time first */
 #define BODY_BYTES (4u << 20)
@@ -25,6 +25,7 @@ struct mcp_call {
     char *arguments;
     char *remote; /* once it is known */
     char *title;
+    int64_t wait_ms; /* for the session, each time */
     int64_t wait_until_ms;
     int64_t until_ms;
     int64_t id;             /* of its request */
@@ -109,7 +110,7 @@ static bool is_session_lost(const struct mcp_call *c, long status)
 
 static void wait_anew(struct mcp_call *c)
 {
-    c->wait_until_ms = clock_boot_ms() + WAIT_MS;
+    c->wait_until_ms = clock_boot_ms() + c->wait_ms;
     mcp_call_flush(c->server);
 }
 
@@ -239,7 +240,8 @@ enum rc mcp_call_start(struct mcp *mcp, const struct mcp_call_options *o,
     c->o = *o;
     c->name = strdup(o->name);
     c->arguments = strdup(o->arguments);
-    c->wait_until_ms = now + WAIT_MS;
+    c->wait_ms = o->timeout_ms / 2 < WAIT_MS ? o->timeout_ms / 2 : WAIT_MS;
+    c->wait_until_ms = now + c->wait_ms;
     c->until_ms = now + o->timeout_ms + SPARE_MS;
     if (c->name == NULL || c->arguments == NULL) {
         call_free(c);

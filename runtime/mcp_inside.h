@@ -58,6 +58,7 @@ struct mcp_server {
 
     struct mcp_hello hello; /* while greeting */
     bool greeted;
+    bool is_older; /* it was greeted with a revision that it has offered */
     const char *version_offered;
 
     struct mcp_tools fresh; /* the list that is coming */

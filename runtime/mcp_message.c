@@ -234,14 +234,39 @@ static enum rc tell_batch(const cJSON *list, mcp_message_fn *fn, void *ctx,
     return rc;
 }
 
+/* Commas and brackets outside of strings: no fewer than its values, but one. */
+static size_t count_values(const char *text, size_t len)
+{
+    bool in_string = false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+
+        if (in_string && c == '\\') {
+            i++;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == ',' || c == '[' || c == '{')) {
+            n++;
+        }
+    }
+    return n;
+}
+
 enum rc mcp_message_read(const char *text, size_t len, mcp_message_fn *fn,
                          void *ctx, const char **flaw)
 {
     enum json_flaw why = JSON_FLAW_NONE;
     cJSON *tree = NULL;
     bool go_on;
-    enum rc rc = json_parse(text, len, &tree, &why);
+    enum rc rc;
 
+    if (count_values(text, len) > MCP_VALUES_MAX) {
+        *flaw = "holds too many values";
+        return RC_INVALID;
+    }
+    rc = json_parse(text, len, &tree, &why);
     *flaw = json_flaw_text(why);
     if (rc != RC_OK) {
         return rc;

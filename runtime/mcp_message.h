@@ -23,6 +23,8 @@
 #define MCP_LINE_BYTES    200 /* of a line for people */
 #define MCP_VERSION_BYTES 16
 #define MCP_BATCH_MAX     64
+/* A text may hold many values, each of which takes a hundred times its bytes. */
+#define MCP_VALUES_MAX 100000
 
 /* JSON-RPC 2.0, 5.1. */
 #define MCP_NO_METHOD (-32601)

@@ -61,6 +61,19 @@ static size_t piece_len(const char *text, size_t len)
     return utf8_clip(text, len, MCP_RESULT_PIECE_BYTES);
 }
 
+/* A bounded copy, or NULL. */
+static const char *copy(struct arena *a, const char *text, size_t max)
+{
+    char *out = arena_strndup(a, text, utf8_clip(text, strlen(text), max));
+
+    for (char *p = out; p != NULL && *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ' && *p != '\n' && *p != '\t') {
+            *p = ' ';
+        }
+    }
+    return out;
+}
+
 static void add_text(struct reading *r, const char *heading, const char *uri,
                      const char *text)
 {
@@ -75,9 +88,10 @@ static void add_text(struct reading *r, const char *heading, const char *uri,
             return;
         }
         p = &r->out->pieces[r->out->n++];
-        *p = (struct mcp_piece){.heading = arena_strdup(r->mem, heading),
-                                .uri = arena_strdup(r->mem, uri),
-                                .text = arena_strndup(r->mem, text, n)};
+        *p = (struct mcp_piece){
+            .heading = copy(r->mem, heading, MCP_RESULT_HEAD_BYTES),
+            .uri = copy(r->mem, uri, MCP_RESULT_URI_BYTES),
+            .text = copy(r->mem, text, n)};
         r->no_memory = p->heading == NULL || p->uri == NULL || p->text == NULL;
         text += n;
         len -= n;

@@ -3,7 +3,8 @@
  *
  * Pure. Text, embedded texts and structured content become pieces, cut where a
  * reader would; links to resources are named in a piece of their own; images,
- * audio and other bytes are named, but not passed on.
+ * audio and other bytes are named, but not passed on. Control characters become
+ * spaces: escaped, they would be six times as long.
  */
 #ifndef ASIDE_RUNTIME_MCP_RESULT_H
 #define ASIDE_RUNTIME_MCP_RESULT_H
@@ -19,6 +20,8 @@
 #define MCP_RESULT_PIECE_BYTES 2000
 #define MCP_RESULT_PIECES_MAX  100
 #define MCP_RESULT_ERROR_BYTES 2000
+#define MCP_RESULT_URI_BYTES   1000
+#define MCP_RESULT_HEAD_BYTES  300
 
 struct mcp_piece {
     const char *heading; /* "" for plain text */

@@ -250,6 +250,7 @@ static void greet(struct mcp_server *s, const char *version)
 void mcp_session_begin(struct mcp_server *s)
 {
     s->epoch++;
+    s->is_older = false;
     greet(s, mcp_message_version);
 }
 
@@ -269,9 +270,9 @@ static void greeting_end(void *ctx, const struct mcp_exchange_end *e)
                        s->hello.version);
         mcp_session_fail(s, why, RETRY_MOST_MS);
     } else if (offered != NULL && strcmp(offered, mcp_message_version) != 0 &&
-               s->version[0] == '\0') {
+               !s->is_older) {
         /* Once: a server that refuses what it has offered is given up. */
-        (void)snprintf(s->version, sizeof(s->version), "%s", offered);
+        s->is_older = true;
         greet(s, offered);
     } else if (e->enough) {
         (void)snprintf(why, sizeof(why), "%s", s->error);

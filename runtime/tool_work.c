@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/fault.h"
+#include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/utf8.h"
@@ -64,6 +65,9 @@ static struct tool_work *new_work(struct runtime *rt, struct live *live,
 
     if (w == NULL) {
         return NULL;
+    }
+    if (tool == NULL) {
+        tool = mcp_unlisted(rt->mcp, job->name);
     }
     if (tool != NULL) {
         w->kind = *tool;
@@ -244,13 +248,18 @@ void tool_cancel(struct live *live, int64_t call_id)
 
 void tool_cancel_all(struct live *live)
 {
-    struct tool_work *next;
+    struct tool_work **at = &live->works;
 
-    for (struct tool_work *w = live->works; w != NULL; w = next) {
-        next = w->next;
-        if (w->state != WORK_DONE) {
-            tool_cancel(live, w->call_id);
+    while (*at != NULL) {
+        struct tool_work *w = *at;
+
+        if (w->state == WORK_DONE) {
+            at = &w->next;
+            continue;
         }
+        cancel(w);
+        *at = w->next;
+        free_work(w);
     }
 }
 

@@ -218,6 +218,31 @@ START_TEST(nesting_and_long_ids_are_bounded)
 }
 END_TEST
 
+START_TEST(values_are_bounded_and_text_is_none)
+{
+    const char *flaw = NULL;
+    struct buf text;
+
+    buf_init(&text, 1000000);
+    buf_puts(&text, J "\"id\":1,\"result\":[0");
+    for (int i = 0; i < MCP_VALUES_MAX; i++) {
+        buf_puts(&text, ",0");
+    }
+    buf_puts(&text, "]}");
+    ck_assert_int_eq(read_all(buf_str(&text), 10, &flaw), RC_INVALID);
+    ck_assert_str_eq(flaw, "holds too many values");
+    buf_clear(&text);
+    buf_puts(&text, J "\"id\":1,\"result\":\"\\\"");
+    for (int i = 0; i < MCP_VALUES_MAX; i++) {
+        buf_puts(&text, ",[{");
+    }
+    buf_puts(&text, "\\\\\"}");
+    ck_assert_int_eq(read_all(buf_str(&text), 10, &flaw), RC_OK);
+    ck_assert_str_eq(told, "result 1; ");
+    buf_free(&text);
+}
+END_TEST
+
 /* --- what is in them --------------------------------------------------- */
 
 static cJSON *parse(const char *text)
@@ -351,6 +376,7 @@ Suite *mcp_message_suite(void)
     tcase_add_test(t, a_reader_stops_when_it_has_enough);
     tcase_add_test(t, a_batch_is_bounded);
     tcase_add_test(t, nesting_and_long_ids_are_bounded);
+    tcase_add_test(t, values_are_bounded_and_text_is_none);
     LOOP(t, greetings, HELLO);
     LOOP(t, errors, ERROR_);
     LOOP(t, progress, PROGRESS);

@@ -378,6 +378,24 @@ START_TEST(much_text_is_bounded_and_says_so)
 }
 END_TEST
 
+START_TEST(long_names_and_control_characters_are_bounded)
+{
+    struct buf text;
+
+    buf_init(&text, 1u << 20);
+    buf_puts(&text, "{\"content\":[{\"type\":\"resource\",\"resource\":{"
+                    "\"text\":\"a\\u0001\\tb\\u001f\\n\",\"uri\":\"");
+    put_many(&text, 'u', 100000);
+    buf_puts(&text, "\"}}]}");
+    ck_assert_int_eq(read_result(buf_str(&text)), RC_OK);
+    ck_assert_uint_eq(r.n, 1);
+    ck_assert_str_eq(r.pieces[0].text, "a \tb \n");
+    ck_assert_uint_eq(strlen(r.pieces[0].uri), MCP_RESULT_URI_BYTES);
+    ck_assert_uint_eq(strlen(r.pieces[0].heading), MCP_RESULT_HEAD_BYTES);
+    buf_free(&text);
+}
+END_TEST
+
 #define LOOP(t, fn, table)                                                     \
     tcase_add_loop_test(t, fn, 0, (int)(sizeof(table) / sizeof((table)[0])))
 
@@ -392,6 +410,7 @@ static TCase *result_case(void)
     LOOP(t, no_result, NO_RESULT);
     tcase_add_loop_test(t, long_text_is_cut_where_a_reader_would, 0, 5);
     tcase_add_test(t, much_text_is_bounded_and_says_so);
+    tcase_add_test(t, long_names_and_control_characters_are_bounded);
     return t;
 }
 
