@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/cmd_index.h"
+#include "runtime/cmd_read.h"
 #include "runtime/cmd_run.h"
 
 struct verb {
@@ -14,6 +15,8 @@ struct verb {
 
 static const struct verb VERBS[] = {
     {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
+    {"read", cmd_read, "type charset < document",
+     "turn a document into passages; the runtime calls it"},
     {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
      "start everything in the foreground, behind an nginx of its own"},
 };

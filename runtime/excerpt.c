@@ -53,11 +53,9 @@ static void say_how(const struct excerpt *e, const cJSON *tree, size_t kept,
         (void)snprintf(out, HOW_BYTES,
                        json_get(tree, "location") != NULL
                            ? "the rest of this part is left out here for want "
-                             "of room; read on with library_read and a larger "
-                             "from"
+                             "of room; read on with a larger from"
                            : "passages are left out here for want of room; "
-                             "search more narrowly, or read on from one with "
-                             "library_read");
+                             "search more narrowly, or read on from one");
     } else if (shortened &&
                json_i64(cJSON_GetArrayItem(passages, 0), "n", &n) == RC_OK) {
         (void)snprintf(out, HOW_BYTES,

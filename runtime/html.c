@@ -10,6 +10,7 @@
 
 #include "runtime/charset.h"
 #include "sql/base/buf.h"
+#include "sql/base/utf8.h"
 
 /* Pages are read as a stream of events, without a tree: memory stays small
  * and no recursion follows the page's nesting. */
@@ -21,6 +22,10 @@
  * MUCH_TEXT then, all of it stands in a form or the like. */
 #define LITTLE_TEXT 200
 #define MUCH_TEXT   1000
+/* A link's words are kept so far, and longer addresses not at all. */
+#define MAX_WORDS_BYTES 200
+#define MAX_HREF_BYTES  1000
+#define MAX_LINKS_BYTES (1u << 20)
 /* A row beyond this is layout and no data. */
 #define MAX_ROW_BYTES 2000
 
@@ -98,8 +103,16 @@ static const char *const SITE_WORDS[] = {
     "toc",
 };
 
+/* Words and address follow it, each with its NUL. */
+struct link {
+    size_t at; /* it comes before what stands there in blocks */
+    size_t words_len;
+    size_t href_len;
+};
+
 struct page {
     struct buf blocks; /* struct block, its text, and so on */
+    struct buf links;  /* struct link, its texts, and so on */
     bool keep_site;    /* second reading: menus are text too */
     bool left_out_site;
     htmlParserCtxtPtr parser;
@@ -110,6 +123,8 @@ struct page {
     int article_depth; /* of the outermost open article; 0: none */
     int pre_depth;     /* of the outermost open <pre>; 0: none */
     int link_depth;    /* of the open link; 0: none */
+    struct buf href;   /* of the open link */
+    size_t words_at;   /* where its words begin in text */
     int list_level;
     int cell_depth; /* of the open cell; 0: none */
 
@@ -155,12 +170,35 @@ static void give(struct page *pg, enum block_kind kind, const char *text,
     buf_add(&pg->blocks, text, len);
 }
 
-/* Blocks are kept until the page is known to be more than its menus. */
-static void give_all(const struct page *pg, block_fn *fn, void *arg)
+/* Those before this place in blocks, from *next on. */
+static void give_links(const struct page *pg, size_t at, size_t *next,
+                       html_link_fn *fn, void *arg)
 {
+    while (*next + sizeof(struct link) <= pg->links.len) {
+        const char *words = pg->links.data + *next + sizeof(struct link);
+        struct link l;
+
+        memcpy(&l, pg->links.data + *next, sizeof(l));
+        if (l.at > at) {
+            return;
+        }
+        *next += sizeof(l) + l.words_len + l.href_len + 2;
+        fn(arg, words, words + l.words_len + 1);
+    }
+}
+
+/* Blocks are kept until the page is known to be more than its menus. */
+static void give_all(const struct page *pg, block_fn *fn, html_link_fn *link,
+                     void *arg)
+{
+    size_t next = 0;
+
     for (size_t at = 0; at + sizeof(struct block) <= pg->blocks.len;) {
         struct block b;
 
+        if (link != NULL) {
+            give_links(pg, at, &next, link, arg);
+        }
         memcpy(&b, pg->blocks.data + at, sizeof(b));
         b.text = pg->blocks.data + at + sizeof(b);
         at += sizeof(b) + b.len;
@@ -217,6 +255,7 @@ static void begin_block(struct page *pg, enum block_kind kind)
         give(pg, pg->kind, pg->text.data, pg->text.len);
     }
     buf_clear(&pg->text);
+    pg->words_at = 0;
     pg->link_len = 0;
     pg->kind = kind;
     pg->space = false;
@@ -485,7 +524,69 @@ static void start_raised(struct page *pg)
     }
 }
 
-static void start(struct page *pg, const char *name, enum element element)
+static const char *attribute(const xmlChar **atts, const char *name)
+{
+    for (size_t i = 0; atts != NULL && atts[i] != NULL; i += 2) {
+        if (strcmp((const char *)atts[i], name) == 0) {
+            return (const char *)atts[i + 1];
+        }
+    }
+    return NULL;
+}
+
+/* Relative, or http. */
+static bool leads_somewhere(const char *href)
+{
+    size_t name = strcspn(href, ":/?#");
+
+    return href[0] != '\0' && href[0] != '#' &&
+           (href[name] != ':' || strncasecmp(href, "http:", 5) == 0 ||
+            strncasecmp(href, "https:", 6) == 0);
+}
+
+static void start_link(struct page *pg, const xmlChar **atts)
+{
+    const char *href = attribute(atts, "href");
+
+    pg->link_depth = pg->depth;
+    pg->words_at = pg->text.len;
+    buf_clear(&pg->href);
+    if (href != NULL && strlen(href) <= MAX_HREF_BYTES &&
+        leads_somewhere(href + strspn(href, " \t\n\r"))) {
+        buf_puts(&pg->href, href + strspn(href, " \t\n\r"));
+    }
+}
+
+static void end_link(struct page *pg)
+{
+    const char *words = pg->text.data + pg->words_at;
+    struct link l = {.at = pg->blocks.len, .href_len = pg->href.len};
+
+    pg->link_depth = 0;
+    if (pg->href.len == 0 || pg->text.len <= pg->words_at) {
+        return;
+    }
+    l.words_len = pg->text.len - pg->words_at;
+    while (l.words_len > 0 && strchr(" -", words[0]) != NULL) {
+        words++;
+        l.words_len--;
+    }
+    l.words_len = utf8_clip(words, l.words_len, MAX_WORDS_BYTES);
+    /* A page of nothing but links loses the last of them. */
+    if (l.words_len > 0 &&
+        pg->links.len + sizeof(l) + l.words_len + l.href_len + 2 <=
+            MAX_LINKS_BYTES) {
+        buf_add(&pg->links, &l, sizeof(l));
+        buf_add(&pg->links, words, l.words_len);
+        buf_putc(&pg->links, '\0');
+        buf_add(&pg->links, buf_str(&pg->href), l.href_len);
+        buf_putc(&pg->links, '\0');
+    }
+    buf_clear(&pg->href);
+}
+
+static void start(struct page *pg, const char *name, enum element element,
+                  const xmlChar **atts)
 {
     switch (element) {
     case ELEMENT_TITLE:
@@ -529,7 +630,7 @@ static void start(struct page *pg, const char *name, enum element element)
         start_small_block(pg, element);
         break;
     case ELEMENT_LINK:
-        pg->link_depth = pg->depth;
+        start_link(pg, atts);
         break;
     case ELEMENT_RAISED:
         start_raised(pg);
@@ -562,7 +663,7 @@ static void on_start(void *arg, const xmlChar *xml_name, const xmlChar **atts)
         pg->skip_depth = pg->depth;
         return;
     }
-    start(pg, name, element);
+    start(pg, name, element, atts);
 }
 
 static void end_row(struct page *pg)
@@ -626,7 +727,7 @@ static void end(struct page *pg, enum element element)
         pg->cell_depth = 0;
         break;
     case ELEMENT_LINK:
-        pg->link_depth = 0;
+        end_link(pg);
         break;
     case ELEMENT_BREAK:
     case ELEMENT_RAISED:
@@ -658,6 +759,8 @@ static void page_init(struct page *pg, bool keep_site)
 {
     *pg = (struct page){.keep_site = keep_site, .kind = BLOCK_PROSE};
     buf_init(&pg->blocks, MAX_TEXT_BYTES);
+    buf_init(&pg->links, MAX_LINKS_BYTES);
+    buf_init(&pg->href, MAX_HREF_BYTES);
     buf_init(&pg->title, MAX_TEXT_BYTES);
     buf_init(&pg->text, MAX_TEXT_BYTES);
 }
@@ -665,6 +768,8 @@ static void page_init(struct page *pg, bool keep_site)
 static void page_free(struct page *pg)
 {
     buf_free(&pg->blocks);
+    buf_free(&pg->links);
+    buf_free(&pg->href);
     buf_free(&pg->title);
     buf_free(&pg->text);
 }
@@ -694,7 +799,8 @@ static enum rc parse(struct page *pg, const struct buf *utf8)
     return buf_rc(&pg->text) == RC_OK ? buf_rc(&pg->blocks) : RC_TOO_LARGE;
 }
 
-static enum rc read_page(const struct buf *utf8, block_fn *fn, void *arg)
+static enum rc read_page(const struct buf *utf8, block_fn *fn,
+                         html_link_fn *link, void *arg)
 {
     struct page page;
     struct page whole;
@@ -709,7 +815,7 @@ static enum rc read_page(const struct buf *utf8, block_fn *fn, void *arg)
         empty = whole.total_bytes >= MUCH_TEXT;
     }
     if (rc == RC_OK) {
-        give_all(empty ? &whole : &page, fn, arg);
+        give_all(empty ? &whole : &page, fn, link, arg);
     }
     page_free(&page);
     page_free(&whole);
@@ -721,8 +827,8 @@ void html_init(void)
     xmlInitParser();
 }
 
-enum rc html_read(const char *bytes, size_t len, const char *charset,
-                  block_fn *fn, void *arg)
+enum rc html_read_links(const char *bytes, size_t len, const char *charset,
+                        block_fn *fn, html_link_fn *link, void *arg)
 {
     char declared[MAX_LABEL_BYTES] = "";
     struct buf utf8;
@@ -738,8 +844,14 @@ enum rc html_read(const char *bytes, size_t len, const char *charset,
     rc = charset_to_utf8(bytes, len, charset == NULL ? declared : charset,
                          &utf8);
     if (rc == RC_OK && utf8.len > 0) {
-        rc = read_page(&utf8, fn, arg);
+        rc = read_page(&utf8, fn, link, arg);
     }
     buf_free(&utf8);
     return rc;
+}
+
+enum rc html_read(const char *bytes, size_t len, const char *charset,
+                  block_fn *fn, void *arg)
+{
+    return html_read_links(bytes, len, charset, fn, NULL, arg);
 }

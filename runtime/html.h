@@ -28,4 +28,14 @@ void html_init(void);
 enum rc html_read(const char *bytes, size_t len, const char *charset,
                   block_fn *fn, void *arg) RC_MUST_CHECK;
 
+/* A link of the page: its words, and where it leads as the page says it, which
+ * may be relative. Valid UTF-8 with NUL at the end, neither empty. */
+typedef void html_link_fn(void *arg, const char *words, const char *href);
+
+/* The same, with the links that have words; each comes before the block that
+ * those words end in. What leads nowhere ("#", "mailto:") is left out. */
+enum rc html_read_links(const char *bytes, size_t len, const char *charset,
+                        block_fn *fn, html_link_fn *link,
+                        void *arg) RC_MUST_CHECK;
+
 #endif

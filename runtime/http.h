@@ -117,6 +117,20 @@ void http_cancel(struct http_call *);
  * callback, and valid during it. */
 const char *http_header(const struct http_call *, size_t i);
 
+#define HTTP_URL_BYTES 2048
+
+/* Why an address cannot be fetched; NULL: it can. ref as a page or a person
+ * writes it, relative to base unless that is NULL (then https:// is supplied
+ * where no scheme stands). out gets it in one spelling, without a fragment: http
+ * or https, no name or password, shorter than HTTP_URL_BYTES. */
+const char *http_url_clean(const char *base, const char *ref,
+                           char out[HTTP_URL_BYTES]);
+/* Its host, in lower case and without brackets; "" if there is none. */
+void http_url_host(const char *url, char *out, size_t len);
+/* text as a value in a query, appended to out. */
+struct buf;
+void http_url_escape(struct buf *out, const char *text);
+
 /* Calls under way. */
 size_t http_active(const struct http *);
 

@@ -5,7 +5,6 @@
  * started when the runtime starts, and again when a look-up finds that the
  * last scan is a while ago: no watching, no waking while nobody asks. */
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/child.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
@@ -30,20 +30,6 @@ struct indexer {
     int64_t ended_ms;    /* boot time when the last child ended; 0: none has */
     char program[PATH_MAX];
 };
-
-static bool find_program(char out[PATH_MAX])
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    int len;
-
-    if (n <= 0) {
-        return false;
-    }
-    self[n] = '\0';
-    len = snprintf(out, PATH_MAX, "%s/aside", dirname(self));
-    return len > 0 && len < PATH_MAX && access(out, X_OK) == 0;
-}
 
 static void start(struct indexer *ix)
 {
@@ -82,7 +68,7 @@ enum rc indexer_new(const char *folders, struct indexer **out)
     if (ix == NULL) {
         return RC_NOMEM;
     }
-    if (!find_program(ix->program)) {
+    if (!child_program(ix->program)) {
         log_warn(NULL, "the program aside is not beside asided: the library "
                        "is not indexed");
         ix->program[0] = '\0';

@@ -17,6 +17,7 @@
 
 #include "runtime/fault.h"
 #include "runtime/mcp.h"
+#include "runtime/reader.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
@@ -551,6 +552,7 @@ static void take_signals(struct runtime *rt)
             if (indexer_reap(rt->indexer)) {
                 tool_resume(rt);
             }
+            reader_reap(rt->reader);
         } else {
             rt->stopping = true;
         }

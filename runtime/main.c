@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/mcp.h"
+#include "runtime/reader.h"
 #include "runtime/runtime.h"
 #include "runtime/standby.h"
 #include "sql/base/clock.h"
@@ -77,6 +78,21 @@ static bool make_url(struct runtime *rt)
     return true;
 }
 
+static enum rc open_web(struct runtime *rt)
+{
+    enum rc rc = reader_new(&rt->reader);
+
+    if (!address_list_parse_named(rt->conf.web_allow, &rt->web_allowed)) {
+        return RC_INVALID; /* conf.c has checked it */
+    }
+    if (rc == RC_NOT_FOUND) {
+        log_warn(NULL, "the program aside is not beside asided: no page of "
+                       "the web can be read");
+        return RC_OK;
+    }
+    return rc;
+}
+
 static enum rc open_parts(struct runtime *rt)
 {
     enum rc rc =
@@ -107,12 +123,16 @@ static enum rc open_parts(struct runtime *rt)
         rc = mcp_new(&rt->conf, rt->http, &rt->mcp);
         rc = rc == RC_NOT_FOUND ? RC_OK : rc;
     }
+    if (rc == RC_OK && rt->conf.web_fetch != 0) {
+        rc = open_web(rt);
+    }
     return rc;
 }
 
 static void close_parts(struct runtime *rt)
 {
     indexer_free(rt->indexer);
+    reader_free(rt->reader);
     library_close(rt->library);
     mcp_free(rt->mcp);
     http_free(rt->http);

@@ -69,6 +69,11 @@ void passages_free(struct passages *p)
     free(p);
 }
 
+size_t passages_count(const struct passages *p)
+{
+    return p->texts.len / sizeof(struct library_text);
+}
+
 static void fail(struct passages *p, enum rc rc)
 {
     if (p->rc == RC_OK) {

@@ -52,6 +52,9 @@ void passages_free(struct passages *); /* NULL is allowed */
 /* A block_fn; arg is the struct passages. Failures are kept. */
 void passages_add(void *arg, const struct block *);
 
+/* Passages that are complete so far. */
+size_t passages_count(const struct passages *);
+
 /* After the last block. Title is "" if there was none. RC_TOO_LARGE: more
  * passages than max_texts, or more text than the arena takes. */
 enum rc passages_end(struct passages *, const char **title,

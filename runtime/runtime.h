@@ -33,6 +33,7 @@
 #include "runtime/http.h"
 #include "runtime/model_chat.h"
 #include "runtime/model_stream.h"
+#include "sql/base/address.h"
 #include "sql/base/arena.h"
 #include "sql/base/buf.h"
 #include "sql/base/conf.h"
@@ -47,6 +48,8 @@ struct flight;
 struct indexer;
 struct lease_lock;
 struct mcp;
+struct page;
+struct reader;
 struct runtime;
 struct tool;
 
@@ -74,6 +77,12 @@ struct passage {
     const char *text;
 };
 
+/* Where a page leads: an absolute address. */
+struct link {
+    const char *text;
+    const char *url;
+};
+
 /* What a tool call brought; memory of its work. */
 struct tool_result {
     bool failed;
@@ -86,6 +95,11 @@ struct tool_result {
     size_t n_passages;
     bool has_more;
     const char *note; /* what else the model is told of the passages, or NULL */
+    int64_t next_from;        /* with has_more: read on with this from; 0: the
+                               * passages have numbers of their own */
+    const struct link *links; /* of what was read */
+    size_t n_links;
+    const struct page *page; /* to be kept with the Run, or NULL */
     const char *text; /* JSON told to the model in place of all this, or NULL */
 };
 
@@ -158,6 +172,8 @@ struct runtime {
     struct library *library; /* NULL until something is indexed */
     struct indexer *indexer; /* NULL: no library configured */
     struct mcp *mcp;         /* NULL: no server configured */
+    struct reader *reader;   /* NULL: no web configured */
+    struct address_list web_allowed;
     const struct model_chat_profile *profile;
     char *chat_url;
     struct live **lives; /* ascending by id */
@@ -482,6 +498,15 @@ bool tool_library_offered(const struct runtime *);
 
 void tool_mcp_run(struct tool_work *);
 void tool_mcp_cancel(struct tool_work *);
+
+/* --- tool_web_fetch.c, tool_web_search.c ---------------------------------- */
+
+void tool_web_fetch(struct tool_work *);
+void tool_web_fetch_cancel(struct tool_work *);
+bool tool_web_fetch_offered(const struct runtime *);
+void tool_web_search(struct tool_work *);
+void tool_web_search_cancel(struct tool_work *);
+bool tool_web_search_offered(const struct runtime *);
 
 /* --- indexer.c --------------------------------------------------------- */
 

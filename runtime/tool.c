@@ -8,9 +8,12 @@
 #include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
+#include "sql/store_page.h"
 
 #define RESULT_BYTES       (1u << 20)
 #define LIBRARY_TIMEOUT_MS 60000
+/* Beyond what a fetch and a reading have for themselves. */
+#define WEB_TIMEOUT_MS 180000
 /* Longer arguments are not compared with those of other calls: it costs the
  * square of their members. */
 #define SAME_BYTES 4096
@@ -39,6 +42,32 @@ static const struct tool TOOLS[] = {
      .timeout_ms = LIBRARY_TIMEOUT_MS,
      .offered = tool_library_offered,
      .run = tool_library_read},
+    {.name = "web_search",
+     .safe = true,
+     .timeout_ms = WEB_TIMEOUT_MS,
+     .description = "Search the web; gives addresses with a few words of each "
+                    "page. Read the best of them with web_fetch.",
+     .schema =
+         "{\"type\":\"object\",\"properties\":{\"query\":{\"type\":\"string\"},"
+         "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10}},"
+         "\"required\":[\"query\"],\"additionalProperties\":false}",
+     .offered = tool_web_search_offered,
+     .run = tool_web_search,
+     .cancel = tool_web_search_cancel},
+    {.name = "web_fetch",
+     .safe = true,
+     .timeout_ms = WEB_TIMEOUT_MS,
+     .description = "Read a page of the web (HTML, PDF or text): passages with "
+                    "their numbers, and where the page leads. A long page is "
+                    "read on with from.",
+     .schema =
+         "{\"type\":\"object\",\"properties\":{\"url\":{\"type\":\"string\"},"
+         "\"from\":{\"type\":\"integer\",\"minimum\":0,\"description\":"
+         "\"next_from of what was read before\"}},"
+         "\"required\":[\"url\"],\"additionalProperties\":false}",
+     .offered = tool_web_fetch_offered,
+     .run = tool_web_fetch,
+     .cancel = tool_web_fetch_cancel},
     {.name = "note",
      .safe = true,
      .description = "Keep a note; it stays when older results are dropped, and "
@@ -342,6 +371,22 @@ static enum rc put_passage(struct step *s, struct tool_call *t,
     return RC_OK;
 }
 
+static void put_links(const struct tool_result *r, struct json_out *j)
+{
+    if (r->n_links == 0) {
+        return;
+    }
+    json_key(j, "links");
+    json_open_array(j);
+    for (size_t i = 0; i < r->n_links; i++) {
+        json_open_object(j);
+        json_kstr(j, "text", r->links[i].text);
+        json_kstr(j, "url", r->links[i].url);
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
 /* {"passages":[...]} of a search, with title, location and has_more of a read. */
 static enum rc put_passages(struct step *s, struct tool_call *t,
                             const struct tool_result *r, struct buf *out)
@@ -366,11 +411,15 @@ static enum rc put_passages(struct step *s, struct tool_call *t,
         return rc;
     }
     json_close_array(&j);
+    put_links(r, &j);
     if (read) {
         json_kbool(&j, "has_more", r->has_more);
     }
     if (r->note != NULL) {
         json_kstr(&j, "note", r->note);
+    }
+    if (read && r->next_from > 0) {
+        json_ki64(&j, "next_from", r->next_from);
     }
     json_close_object(&j);
     built = json_end(&j);
@@ -404,6 +453,9 @@ enum rc tool_settle(struct step *s, struct tool_call *t,
     rc = r->failed         ? put_error(r, &text)
          : r->text != NULL ? put_text(r, &text)
                            : put_passages(s, t, r, &text);
+    if (rc == RC_OK && r->page != NULL) {
+        rc = store_page_put(s->rt->store, &s->run, r->page);
+    }
     if (rc == RC_OK) {
         t->state = r->unknown  ? EFFECT_UNKNOWN
                    : r->failed ? EFFECT_FAILED

@@ -79,8 +79,7 @@ START_TEST(passages_are_cut_from_the_end)
     ck_assert_int_eq(json_get(tree, "cut") != NULL, ROWS[_i].cut);
     if (ROWS[_i].cut) {
         ck_assert_ptr_nonnull(
-            strstr(json_str(tree, "cut", ""), "library_read"));
-        ck_assert_int_eq(strstr(json_str(tree, "cut", ""), "from") != NULL, 1);
+            strstr(json_str(tree, "cut", ""), "left out here"));
     }
     first = cJSON_GetArrayItem(json_get(tree, "passages"), 0);
     ck_assert_str_ne(json_str(first, "text", ""), "");

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define V4_BITS 96 /* of ::ffff:0:0/96, where IPv4 addresses stand */
 
@@ -87,9 +88,23 @@ static bool parse_range(char *text, struct address_range *r)
     return true;
 }
 
-bool address_list_parse(const char *text, struct address_list *out)
+/* RFC 1123 2.1: letters, digits, hyphens and dots; a last label of digits
+ * alone is a broken address. */
+static bool is_name(const char *word)
 {
-    char word[INET6_ADDRSTRLEN + 4];
+    static const char in_names[] = "abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    const char *last = strrchr(word, '.');
+
+    last = last == NULL ? word : last + 1;
+    return word[strspn(word, in_names)] == '\0' && word[0] != '.' &&
+           word[0] != '-' && strstr(word, "..") == NULL &&
+           last[strspn(last, "0123456789")] != '\0';
+}
+
+static bool parse_list(const char *text, bool named, struct address_list *out)
+{
+    char word[256]; /* the longest name has 253 bytes */
     size_t len;
 
     out->n = 0;
@@ -99,16 +114,50 @@ bool address_list_parse(const char *text, struct address_list *out)
             len = 1;
             continue;
         }
-        if (len >= sizeof(word) || out->n == ADDRESS_RANGES_MAX) {
+        if (len >= sizeof(word)) {
             return false;
         }
         memcpy(word, text, len);
         word[len] = '\0';
+        if (named && is_name(word)) {
+            continue;
+        }
+        if (out->n == ADDRESS_RANGES_MAX) {
+            return false;
+        }
         if (!parse_range(word, &out->range[out->n++])) {
             return false;
         }
     }
     return true;
+}
+
+bool address_list_parse(const char *text, struct address_list *out)
+{
+    return parse_list(text, false, out);
+}
+
+bool address_list_parse_named(const char *text, struct address_list *out)
+{
+    return parse_list(text, true, out);
+}
+
+bool address_names_has(const char *text, const char *host)
+{
+    size_t host_len = strlen(host);
+    size_t len;
+
+    if (!is_name(host)) {
+        return false;
+    }
+    for (; text[0] != '\0'; text += len) {
+        text += strspn(text, " ");
+        len = strcspn(text, " ");
+        if (len == host_len && strncasecmp(text, host, len) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- addresses --------------------------------------------------------- */

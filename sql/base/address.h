@@ -27,6 +27,12 @@ struct address_list {
  */
 bool address_list_parse(const char *text, struct address_list *out);
 
+/* The same of a text that may also hold host names: they are passed over, and
+ * asked for with address_names_has. */
+bool address_list_parse_named(const char *text, struct address_list *out);
+/* Does a text that was parsed so name this host? Case does not count. */
+bool address_names_has(const char *text, const char *host);
+
 /* An address of the public internet: global unicast, and none that the
  * special-purpose registries of RFC 6890 keep for anything else. An IPv4
  * address inside an IPv6 one counts as what it is. */

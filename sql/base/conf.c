@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/base/address.h"
 #include "sql/base/log.h"
 #include "sql/base/utf8.h"
 
@@ -30,6 +31,9 @@ enum type {
     TYPE_NUMBER,
     TYPE_AUTH,
     TYPE_LEVEL,
+    TYPE_SWITCH,
+    TYPE_URL_OR_NONE, /* a URL, or empty */
+    TYPE_ALLOWED,     /* names, addresses and ranges, by spaces */
     TYPE__MAX
 };
 
@@ -122,6 +126,24 @@ static const struct row ROW[] = {
            "The same for deep research."),
     TEXT("library", "", TYPE_TEXT, library,
          "Folders of documents to search, separated by `:`."),
+    TEXT("web.fetch", "off", TYPE_SWITCH, web_fetch,
+         "`on`: the model may read pages of the web, by `web_fetch`."),
+    TEXT("web.allow", "", TYPE_ALLOWED, web_allow,
+         "What `web_fetch` may reach beside the public internet: addresses, "
+         "ranges like `10.0.0.0/8`, and host names, separated by spaces."),
+    TEXT("web.agent", "Aside (reads single pages for a person's research)",
+         TYPE_TEXT, web_agent,
+         "How `web_fetch` introduces itself to web servers; a place for an "
+         "address to write to."),
+    NUMBER("web.max_bytes", 5242880, 1024, 5242880, web_max_bytes,
+           "Bytes of one page, as they are after decompression."),
+    NUMBER("web.timeout_ms", 20000, 100, 120000, web_timeout_ms,
+           "Milliseconds for one page, redirects included, and for one "
+           "search."),
+    TEXT("web.search_url", "", TYPE_URL_OR_NONE, web_search_url,
+         "A search service that answers `?q=...&format=json` as SearXNG does, "
+         "like `https://searx.example/search`. Empty: the model is offered "
+         "no `web_search`."),
     NUMBER("tools.parallel", 4, 1, 64, tools_parallel,
            "Tool calls of one Run at once; those that do not only read are "
            "made alone."),
@@ -220,7 +242,8 @@ static void *field(void *base, const struct row *row)
 static bool is_text(enum type t)
 {
     return t == TYPE_TEXT || t == TYPE_SECRET || t == TYPE_URL ||
-           t == TYPE_PLACE || t == TYPE_HEADER || t == TYPE_PREFIX;
+           t == TYPE_PLACE || t == TYPE_HEADER || t == TYPE_PREFIX ||
+           t == TYPE_URL_OR_NONE || t == TYPE_ALLOWED;
 }
 
 /* No error line and no log shows its value. */
@@ -305,6 +328,7 @@ static int word_of(const char *s, const char *const *words, int n)
 }
 
 static const char *const AUTH[] = {"none", "proxy"};
+static const char *const SWITCH[] = {"off", "on"};
 static const char *const LEVEL[] = {"debug", "info", "warn", "error"};
 
 static_assert(CONF_AUTH_NONE == 0 && CONF_AUTH_PROXY == 1, "order of AUTH");
@@ -322,6 +346,10 @@ static void expectation(const struct row *row, char *out, size_t len)
         [TYPE_PREFIX] = "nothing, or a path that starts, not ends, with /",
         [TYPE_AUTH] = "none or proxy",
         [TYPE_LEVEL] = "debug, info, warn or error",
+        [TYPE_SWITCH] = "on or off",
+        [TYPE_URL_OR_NONE] =
+            "nothing, or http:// or https://, a host, and no / at the end",
+        [TYPE_ALLOWED] = "host names, addresses, and ranges like 10.0.0.0/8",
     };
 
     if (row->type == TYPE_NUMBER) {
@@ -332,8 +360,17 @@ static void expectation(const struct row *row, char *out, size_t len)
     }
 }
 
+static bool is_allowed(const char *value)
+{
+    struct address_list *list = malloc(sizeof(*list));
+    bool ok = list != NULL && address_list_parse_named(value, list);
+
+    free(list);
+    return ok;
+}
+
 /* Does the value fit? It is stored if it is not a text. */
-static bool accept(void *base, const struct row *row, const char *value)
+static bool accept_value(void *base, const struct row *row, const char *value)
 {
     int word;
 
@@ -363,6 +400,16 @@ static bool accept(void *base, const struct row *row, const char *value)
             *(int64_t *)field(base, row) = word;
         }
         return word >= 0;
+    case TYPE_SWITCH:
+        word = word_of(value, SWITCH, 2);
+        if (word >= 0) {
+            *(int64_t *)field(base, row) = word;
+        }
+        return word >= 0;
+    case TYPE_URL_OR_NONE:
+        return is_plain(value) && (value[0] == '\0' || is_url(value));
+    case TYPE_ALLOWED:
+        return is_plain(value) && is_allowed(value);
     case TYPE__MAX:
         break;
     }
@@ -377,7 +424,7 @@ static enum rc set(const struct reading *r, void *base, const struct row *row,
     char expected[128];
     char *copy;
 
-    if (!accept(base, row, value)) {
+    if (!accept_value(base, row, value)) {
         expectation(row, expected, sizeof(expected));
         if (is_secret(row->type) || !is_plain(value)) {
             return complain(r, "%s: expected %s", row->key.name, expected);

@@ -62,6 +62,13 @@ struct conf {
 
     const char *library; /* library: folders, separated by ':' */
 
+    int64_t web_fetch;          /* web.fetch: on or off */
+    const char *web_allow;      /* web.allow: names and address ranges */
+    const char *web_agent;      /* web.agent: User-Agent */
+    int64_t web_max_bytes;      /* web.max_bytes: of one page. 5 MiB */
+    int64_t web_timeout_ms;     /* web.timeout_ms: redirects included. 20000 */
+    const char *web_search_url; /* web.search_url: SearXNG; "": none */
+
     int64_t tools_parallel; /* tools.parallel: calls of a Run at once. 4 */
     struct conf_mcp mcp[CONF_MCP_MAX]; /* by name */
     size_t n_mcp;
