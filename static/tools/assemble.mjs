@@ -2,12 +2,12 @@
  * assemble.mjs - static/ and the libraries it names, as plain files that any
  * web server can hand out: `node static/tools/assemble.mjs build/static`.
  *
- * There is no bundle and no import map (an inline script, which a strict
- * Content-Security-Policy forbids): the bare names in imports are rewritten to
- * relative paths, and each module is made small by itself. All but index.html
- * goes into a folder named by what is in it, v-<12 hexadecimal digits>, which a
- * browser may keep for good. The first load is measured, and too large a page
- * is an error.
+ * The modules are joined into few files, since a browser is slower with forty
+ * small ones: what comes first, what comes with it, and what comes later
+ * (`import()`). Beside each stands its source map, which only the tools of a
+ * developer ask for. All but index.html goes into a folder named by what is in
+ * it, v-<12 hexadecimal digits>, which a browser may keep for good. The first
+ * load is measured, and too large a page is an error.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync,
@@ -16,17 +16,10 @@ import { dirname, join, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
+import { rollup } from '@rollup/wasm-node';
 import { minify } from 'terser';
 
 const LIMIT_BYTES = 60_000;
-
-/** Not needed for the first picture: loaded when the page is idle. */
-const LATER = new RegExp('^(?:js/views/(?:panel|research|activity|timeline|find)'
-    + '|js/(?:markdown|notify|timeline)|vendor/marked)\\.js$');
-
-/** Not part of the first load. @param {string} name */
-const isLater = (name) => /LICENSES|text\/(?!en)/.test(name)
-    || LATER.test(name);
 
 /** All style sheets, joined in the order of their names. */
 const SHEET = 'css/aside.css';
@@ -50,32 +43,33 @@ if (!out) {
     process.exit(2);
 }
 
-/** @param {string} name */
-const vendorName = (name) => `vendor/${name.replace(/[@]/g, '')
-    .replace(/\//g, '-')}.js`;
+/** What the page loads first; the code that both need is a file of its own. */
+const ENTRIES = ['early', 'main'];
 
-/** Bare names to paths, seen from the folder of `file`.
- *  @param {string} code @param {string} file */
-function resolve(code, file) {
-    return code.replace(/(\bfrom\s*|\bimport\s*)(["'])([^"'.][^"']*)\2/g,
-        (whole, word, quote, name) => {
-            if (!(name in LIBRARIES)) {
-                throw new Error(`${file}: unknown import ${name}`);
-            }
-            const path = posix.relative(posix.dirname(file), vendorName(name));
-            return `${word}${quote}${path[0] === '.' ? path
-                : `./${path}`}${quote}`;
-        });
-}
+/** Libraries by their import names: nothing else is looked for elsewhere. */
+const libraries = {
+    name: 'libraries',
+    /** @param {string} name @param {string | undefined} from */
+    resolveId: (name, from) => {
+        if (/^[./]/.test(name)) {
+            return null;
+        }
+        if (!(name in LIBRARIES)) {
+            throw new Error(`${from}: unknown import ${name}`);
+        }
+        return join(modules, LIBRARIES[name]);
+    },
+};
 
-/** @param {string} code @param {string} file */
-async function small(code, file) {
+/** @param {import('@rollup/wasm-node').OutputChunk} chunk */
+async function small({ code, fileName, map }) {
     const result = await minify(code, { module: true, ecma: 2020,
-        compress: { passes: 3 } });
+        compress: { passes: 3 }, sourceMap: { content: map, includeSources: true,
+            url: `${posix.basename(fileName)}.map` } });
     if (!result.code) {
-        throw new Error(`${file}: nothing left`);
+        throw new Error(`${fileName}: nothing left`);
     }
-    return result.code.replace(/\n +/g, '\n ');
+    return { code: result.code.replace(/\n +/g, '\n '), map: result.map };
 }
 
 /** Comments of a style sheet. @param {string} code */
@@ -93,28 +87,46 @@ function filesIn(folder) {
 /** @type {Map<string, string>} */
 const files = new Map();
 
-for (const folder of ['js', 'css', 'text']) {
+for (const folder of ['css', 'text']) {
     for (const path of filesIn(join(here, folder)).sort()) {
-        const name = relative(here, path);
         const text = readFileSync(path, 'utf8');
-        if (name.endsWith('.js')) {
-            files.set(name, await small(resolve(text, name), name));
-        } else if (name.endsWith('.css')) {
+        if (path.endsWith('.css')) {
             files.set(SHEET, (files.get(SHEET) ?? '')
                 + withoutComments(text).trimStart());
-        } else if (name.endsWith('.json')) {
-            files.set(name, `${JSON.stringify(JSON.parse(text))}\n`);
+        } else {
+            files.set(relative(here, path),
+                `${JSON.stringify(JSON.parse(text))}\n`);
         }
     }
 }
 
+const bundle = await rollup({ plugins: [libraries],
+    input: ENTRIES.map((name) => join(here, 'js', `${name}.js`)) });
+const { output } = await bundle.generate({ format: 'es', sourcemap: true,
+    entryFileNames: 'js/[name].js', chunkFileNames: 'js/with-[name].js',
+    sourcemapPathTransform: (path, map) => relative(join(here, '..'),
+        join(dirname(map), path)) });
+const chunks = new Map(output.filter((part) => part.type === 'chunk')
+    .map((chunk) => [chunk.fileName, chunk]));
+for (const [name, chunk] of chunks) {
+    const { code, map } = await small(chunk);
+    files.set(name, code);
+    files.set(`${name}.map`, String(map));
+}
+
+/** What a file and all that it imports consists of.
+ *  @param {string} name @returns {string[]} */
+const withImports = (name) => [name,
+    ...chunks.get(name)?.imports.flatMap(withImports) ?? []];
+const scripts = [...new Set(ENTRIES.flatMap((name) =>
+    withImports(`js/${name}.js`)))];
+
+/** What the first picture needs. */
+const first = new Set([SHEET, 'icon.svg', 'text/en.json', ...scripts]);
+
 /** @type {string[]} */
 const licences = [];
 for (const [name, path] of Object.entries(LIBRARIES)) {
-    const file = vendorName(name);
-    const text = readFileSync(join(modules, path), 'utf8')
-        .replace(/^\/\/# sourceMappingURL=.*$/gm, '');
-    files.set(file, resolve(text, file));
     const packageName = path.startsWith('@')
         ? path.split('/', 2).join('/') : path.split('/', 1)[0];
     const folder = join(modules, packageName);
@@ -125,10 +137,8 @@ for (const [name, path] of Object.entries(LIBRARIES)) {
     }
 }
 files.set('icon.svg', readFileSync(join(here, 'icon.svg'), 'utf8'));
-files.set('vendor/LICENSES.txt', licences.join('\n\n'));
+files.set('LICENSES.txt', licences.join('\n\n'));
 
-const scripts = [...files.keys()].filter((name) => name.endsWith('.js')
-    && !LATER.test(name));
 const index = readFileSync(join(here, 'index.html'), 'utf8')
     .replace('<!-- modulepreload -->', scripts.map((name) =>
         `<link rel="modulepreload" href="${name}">`).join('\n'));
@@ -146,8 +156,8 @@ for (const [name, text] of page) {
     mkdirSync(dirname(join(out, name)), { recursive: true });
     writeFileSync(join(out, name), text);
     writeFileSync(join(out, `${name}.gz`), packed);
-    bytes += isLater(name.replace(`${version}/`, '')) ? 0
-        : packed.length;
+    bytes += name === 'index.html' || first.has(name.replace(`${version}/`, ''))
+        ? packed.length : 0;
 }
 
 console.log(`${out}: ${page.size} files, first load ${
