@@ -3,6 +3,8 @@
  * It waits for the session, or is under way. What the server certainly has not
  * carried out (no connection, a session it has forgotten) waits for the next
  * session; what it may have carried out is sent once more only if it is safe.
+ * Of a call that is not safe, the rest of a stream that broke is asked for, if
+ * the server keeps its events.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +14,12 @@
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 
-#define WAIT_MS    15000 /* for a server that is not reached, at most */
-#define RETRY_MS   1000  /* a server that is wanted is not left for longer */
-#define SPARE_MS   2000  /* whoever asked for the call judges its time first */
-#define BODY_BYTES (4u << 20)
+#define WAIT_MS     15000 /* for a server that is not reached, at most */
+#define RETRY_MS    1000  /* a server that is wanted is not left for longer */
+#define RESUMES_MAX 5
+#define RESUME_MS   300  /* the first pause; each is longer by as much */
+#define SPARE_MS    2000 /* whoever asked for the call judges its time first */
+#define BODY_BYTES  (4u << 20)
 
 struct mcp_call {
     TAILQ_ENTRY(mcp_call) all;
@@ -34,6 +38,10 @@ struct mcp_call {
     bool again;             /* was sent a second time, after a break */
     bool anew;              /* the same, in a new session */
     bool refused;           /* the server answered with an error */
+    char
+        event_id[SSE_ID_BYTES]; /* the last that came, of a stream that broke */
+    int64_t resume_ms;          /* when what follows it is asked for; 0: not */
+    int resumes;
     cJSON *result;
     char detail[MCP_LINE_BYTES];
 };
@@ -114,6 +122,16 @@ static void wait_anew(struct mcp_call *c)
     mcp_call_flush(c->server);
 }
 
+static bool may_resume(struct mcp_call *c, const struct mcp_exchange_end *e)
+{
+    if (e->event_id[0] != '\0') {
+        (void)snprintf(c->event_id, sizeof(c->event_id), "%s", e->event_id);
+    }
+    return !c->o.safe && c->event_id[0] != '\0' && e->status < 300 &&
+           e->end != HTTP_END_TOO_LARGE && c->epoch == c->server->epoch &&
+           c->server->session[0] != '\0' && c->resumes < RESUMES_MAX;
+}
+
 static void take_break(struct mcp_call *c, const struct mcp_exchange_end *e)
 {
     const char *why =
@@ -122,6 +140,11 @@ static void take_break(struct mcp_call *c, const struct mcp_exchange_end *e)
                 e->end == HTTP_END_FIRST_BYTE_TIMEOUT ||
                 e->end == HTTP_END_SILENCE_TIMEOUT;
 
+    if (!late && may_resume(c, e)) {
+        c->resumes++;
+        c->resume_ms = clock_boot_ms() + c->resumes * RESUME_MS;
+        return;
+    }
     if (c->o.safe && !c->again && !late && e->end != HTTP_END_TOO_LARGE) {
         c->again = true;
         wait_anew(c);
@@ -141,6 +164,8 @@ static void call_end(void *ctx, const struct mcp_exchange_end *e)
         finish(c, "", false);
     } else if (c->refused) {
         finish(c, c->detail, false);
+    } else if (c->resumes > 0) {
+        take_break(c, e);
     } else if (is_session_lost(c, e->status)) {
         c->anew = true;
         if (c->epoch == s->epoch) {
@@ -213,9 +238,30 @@ void mcp_call_flush(struct mcp_server *s)
     }
     for (struct mcp_call *c = TAILQ_FIRST(&s->calls); c != NULL; c = next) {
         next = TAILQ_NEXT(c, all);
-        if (c->x == NULL) {
+        if (c->x == NULL && c->resume_ms == 0) {
             send_call(c);
         }
+    }
+}
+
+/* The session may have gone meanwhile, and its events with it. */
+static void resume(struct mcp_call *c)
+{
+    struct mcp_server *s = c->server;
+    const struct mcp_endpoint to = mcp_session_endpoint(s);
+    int64_t left_ms = c->until_ms - clock_boot_ms();
+    const struct mcp_exchange_options o = {.kind = MCP_RESUME,
+                                           .event_id = c->event_id,
+                                           .timeout_ms =
+                                               left_ms > 1 ? left_ms : 1,
+                                           .message = call_message,
+                                           .end = call_end,
+                                           .ctx = c};
+
+    c->resume_ms = 0;
+    if (c->epoch != s->epoch || s->session[0] == '\0' ||
+        mcp_exchange_start(s->mcp->http, &to, &o, &c->x) != RC_OK) {
+        finish(c, "the connection broke", true);
     }
 }
 
@@ -261,7 +307,7 @@ void mcp_call_cancel(struct mcp_call *c, const char *reason)
     if (c == NULL) {
         return;
     }
-    if (c->x != NULL && c->epoch == c->server->epoch) {
+    if ((c->x != NULL || c->resume_ms != 0) && c->epoch == c->server->epoch) {
         buf_init(&body, BODY_BYTES);
         if (mcp_message_cancel(c->id, reason, &body) == RC_OK) {
             mcp_session_post(c->server, &body);
@@ -280,7 +326,9 @@ int64_t mcp_call_deadline_ms(const struct mcp_server *s)
 
     TAILQ_FOREACH(c, &s->calls, all)
     {
-        if (c->x == NULL) {
+        if (c->resume_ms != 0) {
+            mcp_earlier(&at, c->resume_ms);
+        } else if (c->x == NULL) {
             mcp_earlier(&at, s->phase == MCP_READY ? clock_boot_ms()
                                                    : c->wait_until_ms);
         }
@@ -304,7 +352,11 @@ void mcp_call_tick(struct mcp_server *s, int64_t now)
     mcp_call_flush(s);
     for (struct mcp_call *c = TAILQ_FIRST(&s->calls); c != NULL; c = next) {
         next = TAILQ_NEXT(c, all);
-        if (c->x == NULL && c->wait_until_ms <= now) {
+        if (c->resume_ms != 0) {
+            if (c->resume_ms <= now) {
+                resume(c);
+            }
+        } else if (c->x == NULL && c->wait_until_ms <= now) {
             give_up(c);
         }
     }

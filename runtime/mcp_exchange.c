@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "runtime/sse.h"
-
 #define CONNECT_MS   10000
 #define STREAM_MS    86400000 /* a stream that waits for news is held so long */
 #define STREAM_BYTES (64u << 20)
@@ -104,15 +102,20 @@ static bool is_type(const char *value, const char *type)
            strchr("; \t", value[len]) != NULL;
 }
 
-static void keep_session(struct mcp_exchange *x, const char *session)
+/* Visible ASCII, which can be sent back. */
+static bool is_visible(const char *text)
 {
-    /* Visible ASCII, and as long as it may be. */
-    for (const char *p = session; *p != '\0'; p++) {
+    for (const char *p = text; *p != '\0'; p++) {
         if (*p <= ' ' || *p > '~') {
-            return;
+            return false;
         }
     }
-    if (strlen(session) < sizeof(x->session)) {
+    return true;
+}
+
+static void keep_session(struct mcp_exchange *x, const char *session)
+{
+    if (is_visible(session) && strlen(session) < sizeof(x->session)) {
         (void)snprintf(x->session, sizeof(x->session), "%s", session);
     }
 }
@@ -139,6 +142,9 @@ static void tell_end(struct mcp_exchange *x, const struct http_result *r)
 
     (void)snprintf(e.session, sizeof(e.session), "%s", x->session);
     (void)snprintf(e.detail, sizeof(e.detail), "%s", x->detail);
+    if (is_visible(x->sse.last_id)) {
+        (void)snprintf(e.event_id, sizeof(e.event_id), "%s", x->sse.last_id);
+    }
     exchange_free(x);
     end(ctx, &e);
 }
@@ -229,10 +235,11 @@ static enum rc send_out(struct mcp_exchange *x, struct http *http,
                         const struct mcp_endpoint *to,
                         const struct mcp_exchange_options *o)
 {
-    static const char *const method[] = {"POST", "GET", "DELETE"};
+    static const char *const method[] = {"POST", "GET", "GET", "DELETE"};
     char session[MCP_SESSION_BYTES + 32];
     char version[MCP_VERSION_BYTES + 32];
-    const char *headers[4] = {NULL};
+    char event[SSE_ID_BYTES + 32];
+    const char *headers[5] = {NULL};
     size_t n = 0;
     struct http_options h = {.method = method[o->kind],
                              .url = to->url,
@@ -240,8 +247,9 @@ static enum rc send_out(struct mcp_exchange *x, struct http *http,
                              .headers = headers,
                              .want = WANT};
 
-    h.accept = o->kind == MCP_STREAM ? "text/event-stream"
-                                     : "application/json, text/event-stream";
+    h.accept = o->kind == MCP_STREAM || o->kind == MCP_RESUME
+                   ? "text/event-stream"
+                   : "application/json, text/event-stream";
     if (to->session[0] != '\0') {
         (void)snprintf(session, sizeof(session), "Mcp-Session-Id: %s",
                        to->session);
@@ -251,6 +259,10 @@ static enum rc send_out(struct mcp_exchange *x, struct http *http,
         (void)snprintf(version, sizeof(version), "MCP-Protocol-Version: %s",
                        to->version);
         headers[n++] = version;
+    }
+    if (o->kind == MCP_RESUME) {
+        (void)snprintf(event, sizeof(event), "Last-Event-ID: %s", o->event_id);
+        headers[n++] = event;
     }
     if (to->header[0] != '\0') {
         headers[n++] = to->header;

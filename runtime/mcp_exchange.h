@@ -12,6 +12,7 @@
 
 #include "runtime/http.h"
 #include "runtime/mcp_message.h"
+#include "runtime/sse.h"
 
 /* Of one reply, and of one event of a stream. */
 #define MCP_REPLY_BYTES   (4u << 20)
@@ -35,14 +36,17 @@ struct mcp_exchange_end {
     bool enough; /* the message callback wanted no more */
     int64_t retry_after_ms;
     char session[MCP_SESSION_BYTES]; /* Mcp-Session-Id of the reply, or "" */
-    char detail[MCP_LINE_BYTES];     /* what was wrong; "" if nothing was */
+    /* Of the last event of a stream, if it can be asked for again; or "". */
+    char event_id[SSE_ID_BYTES];
+    char detail[MCP_LINE_BYTES]; /* what was wrong; "" if nothing was */
 };
 
 typedef void mcp_exchange_end_fn(void *ctx, const struct mcp_exchange_end *);
 
 struct mcp_exchange_options {
-    enum { MCP_POST = 0, MCP_STREAM, MCP_DELETE } kind;
+    enum { MCP_POST = 0, MCP_STREAM, MCP_RESUME, MCP_DELETE } kind;
     const struct buf *body; /* of MCP_POST */
+    const char *event_id;   /* of MCP_RESUME: what follows this event */
     int64_t timeout_ms;     /* of all of it; MCP_STREAM has none */
     mcp_message_fn *message;
     mcp_exchange_end_fn *end;

@@ -21,6 +21,9 @@ static void tell_event(struct sse *s, bool torn)
 {
     struct sse_event e = {.name = s->name, .torn = torn};
 
+    if (!torn) {
+        memcpy(s->last_id, s->id, sizeof(s->last_id));
+    }
     if (s->data.len > 0) {
         /* Each data line has put a LF behind itself. */
         s->data.data[--s->data.len] = '\0';
@@ -41,6 +44,17 @@ static void set_name(struct sse *s, const char *name, size_t len)
     if (len < sizeof(s->name)) {
         memcpy(s->name, name, len);
         s->name[len] = '\0';
+    }
+}
+
+/* What is too long, or no text, is none. */
+static void set_id(struct sse *s, const char *id, size_t len)
+{
+    if (len < sizeof(s->id) && memchr(id, '\0', len) == NULL) {
+        memcpy(s->id, id, len);
+        s->id[len] = '\0';
+    } else {
+        s->id[0] = '\0';
     }
 }
 
@@ -79,6 +93,8 @@ static void read_line(struct sse *s, bool torn)
         add_data(s, value, value_len);
     } else if (is_field(line, name_len, "event")) {
         set_name(s, value, value_len);
+    } else if (is_field(line, name_len, "id")) {
+        set_id(s, value, value_len);
     } else if (is_field(line, name_len, "error")) {
         set_name(s, "error", 5);
         add_data(s, value, value_len);

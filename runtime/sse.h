@@ -2,8 +2,8 @@
  * stream") that comes in pieces cut anywhere.
  *
  * Lines end in CR, LF or CR LF; lines that begin with a colon are comments;
- * the data lines of one event are joined by LF. Of the fields, "event" and
- * "data" are kept. Two things go beyond the standard, because providers do
+ * the data lines of one event are joined by LF. Of the fields, "event", "data"
+ * and "id" are kept. Two things go beyond the standard, because providers do
  * them: an event that the end of the body cuts short is still told, marked as
  * torn; and a field "error" is an event of that name. A byte order mark is the
  * caller's to take off.
@@ -15,6 +15,8 @@
 #include <stddef.h>
 
 #include "sql/base/buf.h"
+
+#define SSE_ID_BYTES 128
 
 struct sse_event {
     const char *name; /* "" unless the stream names it */
@@ -30,7 +32,10 @@ struct sse {
     struct buf line; /* the line so far, without its end */
     struct buf data; /* of the event so far */
     char name[32];
-    bool after_cr; /* a LF now belongs to the line end before it */
+    char id[SSE_ID_BYTES];      /* the newest that was read */
+    char last_id[SSE_ID_BYTES]; /* that of the last event that came whole; "" if
+                                 * there was none, or it is too long */
+    bool after_cr;              /* a LF now belongs to the line end before it */
     bool stopped;
     sse_event_fn *event;
     void *ctx;

@@ -107,6 +107,45 @@ test('replies that break: what is safe is made once more, of the rest nobody kno
   await assertSettled(sql);
 });
 
+test('the rest of a stream that broke is asked for, where a call must not be made twice', BOUND, async (t) => {
+  const mcp = await ScriptedMcp.start({ t });
+  let calls = 0;
+  mcp.tool('write', {}, (call) => {
+    calls += 1;
+    call.event({ method: 'notifications/message', params: {} }, `${call.id}-1`);
+    call.raw('id: torn\ndata: {"jsonrpc":');
+    setTimeout(() => call.cut(), 20);
+  });
+  const asked = [];
+  const event = (res, id, message) => res.write(
+    `id: ${id}\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+  mcp.resume = (id, res) => {
+    const call = mcp.calls.at(-1);
+    asked.push(id.replace(`${call.id}-`, ''));
+    if (call.args.never) {
+      res.socket.destroy();
+      return;
+    }
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (id.endsWith('-1')) {
+      event(res, `${call.id}-2`, { method: 'notifications/message', params: {} });
+      setTimeout(() => res.socket.destroy(), 20);
+    } else {
+      event(res, `${call.id}-3`, { id: call.id, result: { content: [{ type: 'text', text: 'once' }] } });
+      res.end();
+    }
+  };
+  const { model, aside, research, whole, sql } = await started(t, { 'mcp.a.url': mcp.url });
+  await ready(aside.part('asided'), 'a');
+  model.next('research', (req, reply) => reply.call(['a__write', {}], ['a__write', { never: true }]));
+  const end = await whole((await research('write it')).id, 60000);
+  assert.deepEqual(end.tool_calls.slice(0, 2).map((c) => c.state), ['done', 'unknown']);
+  assert.equal(end.sources[0].text, 'once');
+  assert.deepEqual(asked, ['1', '2', '1', '1', '1', '1', '1']);
+  assert.equal(calls, 2);
+  await assertSettled(sql);
+});
+
 test('a session that is forgotten is begun anew, and the call is made once', BOUND, async (t) => {
   const mcp = await ScriptedMcp.start({ t });
   let done = 0;

@@ -45,8 +45,8 @@ class Call {
     return this;
   }
 
-  event(message) {
-    return this.raw(`event: message\nid: ${randomUUID()}\ndata: ${
+  event(message, id = randomUUID()) {
+    return this.raw(`event: message\nid: ${id}\ndata: ${
       typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
   }
 
@@ -96,6 +96,8 @@ export class ScriptedMcp {
     this.calls = [];
     this.version = null; // what it answers; null: what was asked for
     this.hasStream = true;
+    /** Goes on after an event: (id, res, req). Without it no events are kept. */
+    this.resume = null;
     /** Asked first of every POST: true if it has answered. */
     this.intercept = null;
     this.waiting = new Set();
@@ -140,6 +142,12 @@ export class ScriptedMcp {
       this.greet(msg, res);
     } else if (!this.sessions.has(session)) {
       res.writeHead(404).end();
+    } else if (req.headers['last-event-id'] !== undefined) {
+      if (this.resume === null) {
+        res.writeHead(400).end();
+      } else {
+        this.resume(req.headers['last-event-id'], res, req);
+      }
     } else if (req.method === 'GET') {
       this.open(res);
     } else if (req.method === 'DELETE') {
