@@ -17,9 +17,11 @@
 #define WAIT_MS     15000 /* for a server that is not reached, at most */
 #define RETRY_MS    1000  /* a server that is wanted is not left for longer */
 #define RESUMES_MAX 5
-#define RESUME_MS   300  /* the first pause; each is longer by as much */
-#define SPARE_MS    2000 /* whoever asked for the call judges its time first */
-#define BODY_BYTES  (4u << 20)
+/* After a break nothing is sent for so long, and longer by as much each time:
+ * connections that broke with it are noticed by then. */
+#define BREAK_MS   300
+#define SPARE_MS   2000 /* whoever asked for the call judges its time first */
+#define BODY_BYTES (4u << 20)
 
 struct mcp_call {
     TAILQ_ENTRY(mcp_call) all;
@@ -40,7 +42,7 @@ struct mcp_call {
     bool refused;           /* the server answered with an error */
     char
         event_id[SSE_ID_BYTES]; /* the last that came, of a stream that broke */
-    int64_t resume_ms;          /* when what follows it is asked for; 0: not */
+    int64_t go_on_ms;           /* after a break: not before; 0: none */
     int resumes;
     cJSON *result;
     char detail[MCP_LINE_BYTES];
@@ -142,12 +144,12 @@ static void take_break(struct mcp_call *c, const struct mcp_exchange_end *e)
 
     if (!late && may_resume(c, e)) {
         c->resumes++;
-        c->resume_ms = clock_boot_ms() + c->resumes * RESUME_MS;
+        c->go_on_ms = clock_boot_ms() + c->resumes * BREAK_MS;
         return;
     }
     if (c->o.safe && !c->again && !late && e->end != HTTP_END_TOO_LARGE) {
         c->again = true;
-        wait_anew(c);
+        c->go_on_ms = clock_boot_ms() + BREAK_MS;
         return;
     }
     mcp_message_line(why, c->detail);
@@ -158,24 +160,23 @@ static void call_end(void *ctx, const struct mcp_exchange_end *e)
 {
     struct mcp_call *c = ctx;
     struct mcp_server *s = c->server;
+    bool first = c->resumes == 0;
 
     c->x = NULL;
     if (c->result != NULL) {
         finish(c, "", false);
     } else if (c->refused) {
         finish(c, c->detail, false);
-    } else if (c->resumes > 0) {
-        take_break(c, e);
-    } else if (is_session_lost(c, e->status)) {
+    } else if (first && is_session_lost(c, e->status)) {
         c->anew = true;
         if (c->epoch == s->epoch) {
             mcp_session_lost(s);
         }
         wait_anew(c);
-    } else if (is_refusal(e->status)) {
+    } else if (first && is_refusal(e->status)) {
         mcp_message_line(e->detail, c->detail);
         finish(c, c->detail, false);
-    } else if (!e->sent) {
+    } else if (first && !e->sent) {
         /* It waits for the next session, as long as it has waited before. */
         if (c->epoch == s->epoch && s->phase == MCP_READY) {
             mcp_session_fail(s, e->detail, -1);
@@ -238,7 +239,7 @@ void mcp_call_flush(struct mcp_server *s)
     }
     for (struct mcp_call *c = TAILQ_FIRST(&s->calls); c != NULL; c = next) {
         next = TAILQ_NEXT(c, all);
-        if (c->x == NULL && c->resume_ms == 0) {
+        if (c->x == NULL && c->go_on_ms == 0) {
             send_call(c);
         }
     }
@@ -258,7 +259,6 @@ static void resume(struct mcp_call *c)
                                            .end = call_end,
                                            .ctx = c};
 
-    c->resume_ms = 0;
     if (c->epoch != s->epoch || s->session[0] == '\0' ||
         mcp_exchange_start(s->mcp->http, &to, &o, &c->x) != RC_OK) {
         finish(c, "the connection broke", true);
@@ -307,7 +307,7 @@ void mcp_call_cancel(struct mcp_call *c, const char *reason)
     if (c == NULL) {
         return;
     }
-    if ((c->x != NULL || c->resume_ms != 0) && c->epoch == c->server->epoch) {
+    if ((c->x != NULL || c->go_on_ms != 0) && c->epoch == c->server->epoch) {
         buf_init(&body, BODY_BYTES);
         if (mcp_message_cancel(c->id, reason, &body) == RC_OK) {
             mcp_session_post(c->server, &body);
@@ -326,8 +326,8 @@ int64_t mcp_call_deadline_ms(const struct mcp_server *s)
 
     TAILQ_FOREACH(c, &s->calls, all)
     {
-        if (c->resume_ms != 0) {
-            mcp_earlier(&at, c->resume_ms);
+        if (c->go_on_ms != 0) {
+            mcp_earlier(&at, c->go_on_ms);
         } else if (c->x == NULL) {
             mcp_earlier(&at, s->phase == MCP_READY ? clock_boot_ms()
                                                    : c->wait_until_ms);
@@ -345,19 +345,28 @@ static void give_up(struct mcp_call *c)
     finish(c, why, false);
 }
 
+static void go_on(struct mcp_call *c, int64_t now)
+{
+    c->go_on_ms = 0;
+    if (c->o.safe) {
+        c->wait_until_ms = now + c->wait_ms;
+    } else {
+        resume(c);
+    }
+}
+
 void mcp_call_tick(struct mcp_server *s, int64_t now)
 {
     struct mcp_call *next;
 
-    mcp_call_flush(s);
     for (struct mcp_call *c = TAILQ_FIRST(&s->calls); c != NULL; c = next) {
         next = TAILQ_NEXT(c, all);
-        if (c->resume_ms != 0) {
-            if (c->resume_ms <= now) {
-                resume(c);
-            }
-        } else if (c->x == NULL && c->wait_until_ms <= now) {
+        if (c->go_on_ms != 0 && c->go_on_ms <= now) {
+            go_on(c, now);
+        } else if (c->go_on_ms == 0 && c->x == NULL && s->phase != MCP_READY &&
+                   c->wait_until_ms <= now) {
             give_up(c);
         }
     }
+    mcp_call_flush(s);
 }
