@@ -24,7 +24,32 @@ struct found {
     struct run run;
     struct source *sources;
     size_t n_sources;
+    const char **asked;
 };
+
+/* What was asked, line by line of the coverage. */
+static enum rc read_asked(const struct ask *ask, struct found *f)
+{
+    size_t n = f->run.n_coverage;
+    enum rc rc = RC_OK;
+
+    f->asked = arena_alloc(ask->arena, (n + 1) * sizeof(*f->asked));
+    if (f->asked == NULL) {
+        return RC_TOO_LARGE;
+    }
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        struct message m;
+
+        f->asked[i] = NULL;
+        if (f->run.coverage[i].message_id != 0) {
+            rc = store_message_get(ask->store, f->run.account_id,
+                                   f->run.coverage[i].message_id, ask->arena,
+                                   &m);
+            f->asked[i] = rc == RC_OK ? m.body : NULL;
+        }
+    }
+    return rc;
+}
 
 static enum rc read_found(const struct ask *ask, struct found *f)
 {
@@ -43,6 +68,9 @@ static enum rc read_found(const struct ask *ask, struct found *f)
         rc = store_source_of_run(ask->store, ask->id, 0, ask->arena,
                                  &f->sources, &f->n_sources);
     }
+    if (rc == RC_OK) {
+        rc = read_asked(ask, f);
+    }
     read_end(ask);
     return rc;
 }
@@ -52,8 +80,10 @@ static enum rc read_found(const struct ask *ask, struct found *f)
 static enum serve_then send_file(const struct ask *ask, const struct found *f,
                                  enum format format)
 {
-    const struct report report = {
-        .run = &f->run, .sources = f->sources, .n_sources = f->n_sources};
+    const struct report report = {.run = &f->run,
+                                  .sources = f->sources,
+                                  .n_sources = f->n_sources,
+                                  .asked = f->asked};
     enum serve_then then;
     char headers[256];
     struct buf file;

@@ -7,9 +7,10 @@
 
 #include <cmark.h>
 
-#include "sql/base/id.h"
+#include "sql/base/utf8.h"
 
 #define LIMIT_BYTES ((size_t)16 * 1024 * 1024)
+#define ASKED_BYTES 200
 
 /* One line of plain text, with what Markdown would take for markup escaped. */
 static void put_plain(struct buf *out, const char *text)
@@ -56,6 +57,9 @@ struct words {
     const char *adjustment;
     const char *status[COVERAGE_STATUS__MAX];
     const char *stop; /* between a status and its note */
+    const char *missing;
+    const char *no_reason;
+    const char *rests_on;
 };
 
 static const struct words ENGLISH = {
@@ -69,6 +73,9 @@ static const struct words ENGLISH = {
                [COVERED_PARTIAL] = "covered in part",
                [COVERED_NOT] = "not covered"},
     .stop = ". ",
+    .missing = "What I could not find",
+    .no_reason = "No reason was given",
+    .rests_on = "It rests on",
 };
 static const struct words CHINESE = {
     .title = "报告",
@@ -81,6 +88,9 @@ static const struct words CHINESE = {
                [COVERED_PARTIAL] = "部分覆盖",
                [COVERED_NOT] = "未覆盖"},
     .stop = "。",
+    .missing = "未能找到的内容",
+    .no_reason = "没有说明原因",
+    .rests_on = "依据：",
 };
 
 /* Chinese, if most of it is: a character of that counts as a word of four
@@ -103,23 +113,80 @@ static const struct words *words_of(const char *text)
     return 4 * han > letters && 8 * kana <= han ? &CHINESE : &ENGLISH;
 }
 
-static void put_coverage(struct buf *out, const struct words *w,
-                         const struct coverage *c)
+/* Whose words they are, and as much of them as tells what they are about. */
+static void put_asked(struct buf *out, const struct words *w,
+                      const struct report *report, size_t i)
 {
-    char id[ID_TEXT_BYTES];
+    const struct coverage *c = &report->run->coverage[i];
+    const char *text = report->asked != NULL ? report->asked[i] : NULL;
+    char line[ASKED_BYTES + 1];
+    size_t keep;
 
-    buf_printf(out, "- %s", c->handoff_id == 0 ? w->request : w->adjustment);
-    if (c->message_id != 0) {
-        buf_puts(out, " (");
-        put_plain(out, id_text(ID_MESSAGE, c->message_id, id));
-        buf_puts(out, ")");
+    buf_puts(out, c->handoff_id == 0 ? w->request : w->adjustment);
+    if (text == NULL) {
+        return;
     }
+    keep = utf8_clip(text, strlen(text), ASKED_BYTES);
+    memcpy(line, text, keep);
+    line[keep] = '\0';
+    buf_puts(out, " (");
+    put_plain(out, line);
+    buf_puts(out, text[keep] != '\0' ? "…)" : ")");
+}
+
+/* [1,4] of the row as [1] [4]. */
+static void put_evidence(struct buf *out, const struct words *w,
+                         const char *evidence)
+{
+    bool stopped = out->len > 0 && buf_str(out)[out->len - 1] == '.';
+
+    buf_printf(out, "%s%s", stopped ? " " : w->stop, w->rests_on);
+    for (const char *p = evidence; *p != '\0'; p++) {
+        if (isdigit((unsigned char)*p)) {
+            size_t len = strspn(p, "0123456789");
+
+            buf_printf(out, " \\[%.*s\\]", (int)len, p);
+            p += len - 1;
+        }
+    }
+}
+
+static void put_line(struct buf *out, const struct words *w,
+                     const struct report *report, size_t i)
+{
+    const struct coverage *c = &report->run->coverage[i];
+
+    buf_puts(out, "- ");
+    put_asked(out, w, report, i);
     buf_printf(out, ": %s", w->status[c->status]);
     if (*c->remark != '\0') {
         buf_puts(out, w->stop);
         put_plain(out, c->remark);
+    } else if (c->status != COVERED) {
+        buf_printf(out, "%s%s", w->stop, w->no_reason);
+    }
+    if (c->evidence != NULL && strpbrk(c->evidence, "0123456789") != NULL) {
+        put_evidence(out, w, c->evidence);
     }
     buf_putc(out, '\n');
+}
+
+/* The lines of the coverage, or those of them that lack something. */
+static void put_coverage(struct buf *out, const struct words *w,
+                         const struct report *report, bool lacking)
+{
+    const char *heading = lacking ? w->missing : w->coverage;
+
+    for (size_t i = 0; i < report->run->n_coverage; i++) {
+        if (lacking && report->run->coverage[i].status == COVERED) {
+            continue;
+        }
+        if (heading != NULL) {
+            buf_printf(out, "\n## %s\n\n", heading);
+            heading = NULL;
+        }
+        put_line(out, w, report, i);
+    }
 }
 
 static void put_text(struct buf *out, const struct words *w,
@@ -145,18 +212,14 @@ enum rc report_markdown(const struct report *report, struct buf *out)
         words_of(run->answer_body == NULL ? "" : run->answer_body);
 
     put_text(out, w, run);
+    put_coverage(out, w, report, true);
     if (report->n_sources > 0) {
         buf_printf(out, "\n## %s\n\n", w->sources);
     }
     for (size_t i = 0; i < report->n_sources; i++) {
         put_source(out, &report->sources[i]);
     }
-    if (run->n_coverage > 0) {
-        buf_printf(out, "\n## %s\n\n", w->coverage);
-    }
-    for (size_t i = 0; i < run->n_coverage; i++) {
-        put_coverage(out, w, &run->coverage[i]);
-    }
+    put_coverage(out, w, report, false);
     return buf_rc(out);
 }
 

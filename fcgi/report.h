@@ -15,9 +15,11 @@ struct report {
     const struct run *run; /* with its answer's body */
     const struct source *sources;
     size_t n_sources;
+    const char *const *asked; /* words of each line of the coverage; NULL, of
+                               * one or of all: it is named by its message */
 };
 
-/* Append title, lead, report, sources, coverage. */
+/* Append title, lead, report, what could not be found, sources, coverage. */
 enum rc report_markdown(const struct report *, struct buf *out) RC_MUST_CHECK;
 enum rc report_html(const struct report *, struct buf *out) RC_MUST_CHECK;
 

@@ -1,5 +1,7 @@
 #include "fcgi/view.h"
 
+#include <string.h>
+
 static void put_used(struct json_out *json, const char *name,
                      const struct used_of *u)
 {
@@ -43,6 +45,8 @@ static void put_coverage(struct json_out *json, const struct run *r)
         json_kstr(json, "status",
                   states_text(LIST_COVERAGE_STATUS, (int)c->status));
         json_kstr(json, "note", c->remark);
+        json_key(json, "evidence");
+        json_put_raw(json, c->evidence, strlen(c->evidence));
         json_close_object(json);
     }
     json_close_array(json);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/citations.h"
+#include "runtime/coverage.h"
 #include "runtime/runtime.h"
 #include "sql/base/id.h"
 #include "sql/base/json.h"
@@ -13,100 +14,6 @@
 #define REPORT_BYTES (256u << 10)
 #define NOTE_BYTES   4096
 #define QUOTE_BYTES  400
-
-/* --- coverage (R31) ---------------------------------------------------- */
-
-struct cover {
-    struct coverage *items;
-    bool *named; /* by the model */
-    size_t n;
-};
-
-/* The request and every handed adjustment, each not covered so far. */
-static enum rc list_requirements(struct step *s, struct cover *out)
-{
-    struct handoff *list = NULL;
-    size_t n = 0;
-    enum rc rc =
-        store_handoff_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
-
-    out->n = 0;
-    out->items = arena_alloc(s->mem, (n + 1) * sizeof(out->items[0]));
-    out->named = arena_alloc(s->mem, (n + 1) * sizeof(out->named[0]));
-    if (rc != RC_OK || out->items == NULL || out->named == NULL) {
-        return rc == RC_OK ? RC_TOO_LARGE : rc;
-    }
-    memset(out->named, 0, (n + 1) * sizeof(out->named[0]));
-    out->items[out->n++] = (struct coverage){
-        .message_id = s->run.message_id, .status = COVERED_NOT, .remark = ""};
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].kind == HANDOFF_ADJUSTMENT &&
-            list[i].state == HANDOFF_HANDED) {
-            out->items[out->n++] =
-                (struct coverage){.handoff_id = list[i].id,
-                                  .message_id = list[i].message_id,
-                                  .status = COVERED_NOT,
-                                  .remark = ""};
-        }
-    }
-    return RC_OK;
-}
-
-static struct coverage *find_requirement(struct cover *c, const char *id)
-{
-    char text[ID_TEXT_BYTES];
-
-    for (size_t i = 0; i < c->n; i++) {
-        const char *own =
-            c->items[i].message_id != 0
-                ? id_text(ID_MESSAGE, c->items[i].message_id, text)
-                : "request";
-
-        if (strcmp(own, id) == 0) {
-            return &c->items[i];
-        }
-    }
-    return NULL;
-}
-
-/* What the model states; unknown ids and words are ignored. Of two statements
- * on one requirement the less favourable counts. */
-static enum rc read_coverage(struct step *s, const cJSON *list, struct cover *c)
-{
-    const cJSON *item;
-
-    cJSON_ArrayForEach(item, list)
-    {
-        struct coverage *line = find_requirement(c, json_str(item, "id", ""));
-        int status = COVERED_NOT;
-
-        if (line == NULL ||
-            states_value(LIST_COVERAGE_STATUS, json_str(item, "status", ""),
-                         &status) != RC_OK) {
-            continue;
-        }
-        if (c->named[line - c->items] && status <= (int)line->status) {
-            continue;
-        }
-        c->named[line - c->items] = true;
-        line->status = (enum coverage_status)status;
-        line->remark = arena_strdup(s->mem, json_str(item, "note", ""));
-        if (line->remark == NULL) {
-            return RC_TOO_LARGE;
-        }
-    }
-    return RC_OK;
-}
-
-static bool all_covered(const struct cover *c)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->items[i].status != COVERED) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* --- the end ----------------------------------------------------------- */
 
@@ -134,7 +41,7 @@ static enum rc end_with(struct step *s, const char *report,
     if (limit != REASON_NONE) {
         return run_end(s, RUN_INCOMPLETE, limit, "Ended at a limit.");
     }
-    return all_covered(c)
+    return coverage_is_whole(c)
                ? run_end(s, RUN_COMPLETED, REASON_NONE, "Report delivered.")
                : run_end(s, RUN_INCOMPLETE, REASON_PARTIAL_COVERAGE,
                          "Report delivered; not everything is covered.");
@@ -201,8 +108,11 @@ enum rc deliver_assemble(struct step *s)
 {
     struct cover c;
     struct buf report;
-    enum rc rc = list_requirements(s, &c);
+    enum rc rc = coverage_list(s, &c);
 
+    for (size_t i = 0; i < c.n && rc == RC_OK; i++) {
+        c.items[i].remark = "The research ended before its report was written.";
+    }
     buf_init(&report, 4 * REPORT_BYTES);
     buf_printf(
         &report,
@@ -236,33 +146,45 @@ enum rc deliver_assemble(struct step *s)
 
 static const char INVENTED[] = "held back: it cites what was never retrieved";
 
-enum rc deliver_find_invented(struct step *s, const char *report,
-                              const char **out)
+/* Of the numbers those that no source has, as "[7], [12]"; "": none. */
+static enum rc print_unknown(struct step *s, const bool *cited,
+                             const char **out)
 {
-    int64_t cited[CITATIONS_MAX];
     struct source *list = NULL;
     struct buf text;
-    size_t n_cited = 0;
     size_t n = 0;
     size_t at = 0;
-    enum rc rc = citations_find(report, strlen(report), cited, &n_cited);
+    enum rc rc =
+        store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
 
-    if (rc == RC_OK && n_cited > 0) {
-        rc = store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
-    }
     buf_init(&text, CITATIONS_MAX * 8);
-    for (size_t i = 0; i < n_cited && rc == RC_OK; i++) {
-        while (at < n && list[at].n < cited[i]) { /* both ascend */
+    for (int64_t i = 0; i < CITATIONS_MAX && rc == RC_OK; i++) {
+        while (at < n && list[at].n < i) { /* both ascend */
             at++;
         }
-        if (at == n || list[at].n != cited[i]) {
+        if (cited[i] && (at == n || list[at].n != i)) {
             buf_printf(&text, "%s[%lld]", text.len > 0 ? ", " : "",
-                       (long long)cited[i]);
+                       (long long)i);
         }
     }
     *out = arena_strdup(s->mem, buf_str(&text));
     buf_free(&text);
     return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
+}
+
+enum rc deliver_find_invented(struct step *s, const char *report,
+                              const cJSON *coverage, const char **out)
+{
+    bool cited[CITATIONS_MAX] = {false};
+    int64_t list[CITATIONS_MAX];
+    size_t n = 0;
+    enum rc rc = citations_find(report, strlen(report), list, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        cited[list[i]] = true;
+    }
+    coverage_cited(coverage, cited);
+    return rc == RC_OK ? print_unknown(s, cited, out) : rc;
 }
 
 /* The model is told once, if it can still mend the report. */
@@ -289,28 +211,6 @@ static enum rc hold_back(struct step *s, struct tool_call *t,
 
     return text == NULL ? RC_TOO_LARGE
                         : tool_settle_inside(s, t, true, text, INVENTED);
-}
-
-/* What rests on passages that nobody has seen is not covered whole. */
-static enum rc mark_invented(struct step *s, struct cover *c,
-                             const char *invented)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        struct coverage *line = &c->items[i];
-
-        if (line->status != COVERED) {
-            continue;
-        }
-        line->status = COVERED_PARTIAL;
-        line->remark = arena_printf(
-            s->mem, "%s%sThe report cites %s, which was never retrieved.",
-            line->remark, line->remark[0] != '\0' ? " \xe2\x80\x93 " : "",
-            invented);
-        if (line->remark == NULL) {
-            return RC_TOO_LARGE;
-        }
-    }
-    return RC_OK;
 }
 
 static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
@@ -344,7 +244,8 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
                                   "{\"error\":\"report: expected a text\"}",
                                   "no report was given");
     }
-    rc = deliver_find_invented(s, report, &invented);
+    rc =
+        deliver_find_invented(s, report, json_get(args, "coverage"), &invented);
     if (rc == RC_OK && invented[0] != '\0') {
         rc = may_tell(s, t, closeout, &tell);
     }
@@ -352,13 +253,13 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
         return hold_back(s, t, invented);
     }
     if (rc == RC_OK) {
-        rc = list_requirements(s, &c);
+        rc = coverage_list(s, &c);
     }
     if (rc == RC_OK) {
-        rc = read_coverage(s, json_get(args, "coverage"), &c);
+        rc = coverage_read(s, json_get(args, "coverage"), report, &c);
     }
     if (rc == RC_OK && invented[0] != '\0') {
-        rc = mark_invented(s, &c, invented);
+        rc = coverage_doubt(s, &c, invented);
     }
     if (rc == RC_OK) {
         rc = tool_settle_inside(s, t, false, "{\"outcome\":\"delivered\"}",
@@ -386,7 +287,7 @@ enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
 enum rc deliver_text(struct step *s, const char *text)
 {
     struct cover c;
-    enum rc rc = list_requirements(s, &c);
+    enum rc rc = coverage_list(s, &c);
 
     for (size_t i = 0; i < c.n && rc == RC_OK; i++) {
         c.items[i].remark = "The model stated no coverage.";

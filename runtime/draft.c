@@ -57,7 +57,7 @@ enum rc draft_take(struct step *s, struct tool_call *t, const cJSON *args)
                                   "{\"error\":\"report: expected a text\"}",
                                   "no text was given");
     }
-    rc = deliver_find_invented(s, report, &invented);
+    rc = deliver_find_invented(s, report, NULL, &invented);
     if (rc == RC_OK && invented[0] != '\0') {
         return refuse(s, t, invented);
     }

@@ -57,7 +57,8 @@ static const char *const SYSTEM[REQUEST_PURPOSE__MAX] = {
         "- The report is Markdown. Every claim cites a passage as [n], by the "
         "numbers in the results; say what you could not find.\n"
         "- coverage lists every requirement by its id: covered, partial or "
-        "not_covered, with a short note.\n" TEXT_OF_MARKS,
+        "not_covered, with the numbers of the passages that it rests on, or a "
+        "short note on what is missing and why.\n" TEXT_OF_MARKS,
     [PURPOSE_CLOSEOUT] =
         "You are Aside's closeout.\n"
         "A research has reached a limit and must end now. Call deliver_report "
@@ -117,7 +118,10 @@ static const struct operation_text DELIVER = {
     "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
     "\"id\":{\"type\":\"string\",\"description\":\"id of the requirement\"},"
     "\"status\":{\"type\":\"string\",\"enum\":[\"covered\",\"partial\","
-    "\"not_covered\"]},\"note\":{\"type\":\"string\"}},"
+    "\"not_covered\"]},\"note\":{\"type\":\"string\","
+    "\"description\":\"what is missing, and why\"},\"sources\":{\"type\":"
+    "\"array\",\"items\":{\"type\":\"integer\"},\"description\":\"numbers of "
+    "the passages that it rests on\"}},"
     "\"required\":[\"id\",\"status\"]}}},"
     "\"required\":[\"report\",\"coverage\"]}"};
 

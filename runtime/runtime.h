@@ -11,7 +11,8 @@
  *               settle.c ends what was cut short
  *   entry.c     what the reply to a short Run's request means
  *   research.c  what the reply to a research request means
- *   deliver.c   reports: coverage, citations, the end of a research
+ *   deliver.c   reports: citations, the end of a research; coverage.c what
+ *               they cover
  *   draft.c     what can be read of a report before it is finished
  *   operation.c start, adjust, stop, inspect, reply, continue, ask
  *   context.c   a request's input, from rows: snapshot.c what a Run begins
@@ -272,8 +273,10 @@ enum rc deliver_text(struct step *, const char *text) RC_MUST_CHECK;
 /* The closeout was lost: a report from notes and sources, and the last draft
  * (R26). */
 enum rc deliver_assemble(struct step *) RC_MUST_CHECK;
-/* Numbers that a report cites and no source has, as "[7], [12]"; "": none. */
+/* Numbers that a report cites, or its coverage (NULL: none) names as evidence,
+ * and no source has, as "[7], [12]"; "": none. */
 enum rc deliver_find_invented(struct step *, const char *report,
+                              const cJSON *coverage,
                               const char **out) RC_MUST_CHECK;
 
 /* --- draft.c ------------------------------------------------------------ */

@@ -61,6 +61,7 @@ static void read_coverage(struct dbq *q, struct arena *a, void *item)
     c->message_id = db_i64_or(q, 1, 0);
     c->status = (enum coverage_status)store_word(q, 2, LIST_COVERAGE_STATUS);
     c->remark = db_text(q, 3, a);
+    c->evidence = db_text(q, 4, a);
 }
 
 static enum rc find_coverage(struct store *st, struct arena *a, struct run *r)
@@ -279,6 +280,8 @@ enum rc store_coverage_set(struct store *st, int64_t run_id,
         store_bind_word(q, ":status", LIST_COVERAGE_STATUS,
                         (int)items[i].status);
         db_bind_text(q, ":remark", items[i].remark);
+        db_bind_text(q, ":evidence",
+                     items[i].evidence != NULL ? items[i].evidence : "[]");
         rc = db_run(q);
     }
     return rc;

@@ -22,6 +22,7 @@ struct coverage {
     int64_t message_id; /* of the requirement; 0: continued without words */
     enum coverage_status status;
     const char *remark;
+    const char *evidence; /* JSON list of numbers of sources; NULL: empty */
 };
 
 struct run {

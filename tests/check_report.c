@@ -6,7 +6,7 @@
 #include "tests/support/suites.h"
 
 static struct coverage coverage[] = {
-    {.message_id = 4, .status = COVERED, .remark = ""},
+    {.message_id = 4, .status = COVERED, .remark = "", .evidence = "[1,20]"},
     {.handoff_id = 9,
      .message_id = 5,
      .status = COVERED_NOT,
@@ -32,8 +32,9 @@ static struct run run = {
     .coverage = coverage,
     .n_coverage = 2,
 };
+static const char *const asked[] = {"Why\ntides?", "Also `salt`"};
 static const struct report REPORT = {
-    .run = &run, .sources = sources, .n_sources = 2};
+    .run = &run, .sources = sources, .n_sources = 2, .asked = asked};
 
 static struct buf out;
 
@@ -65,8 +66,33 @@ START_TEST(markdown_has_all_parts)
     assert_has("A lead.\n\nFact [1].");
     assert_has("- \\[1\\] Write\\-Ahead \\[Logging\\] \xe2\x80\xba "
                "Ways \\*to\\* write \xe2\x80\x94 wal.html\n");
-    assert_has("- The request (msg\\_4): covered\n");
-    assert_has("- The adjustment (msg\\_5): not covered. \\<i\\>no\n");
+    assert_has(
+        "\n## What I could not find\n\n- The adjustment (Also \\`salt\\`): "
+        "not covered. \\<i\\>no\n\n## Sources\n");
+    assert_has(
+        "\n## Coverage\n\n- The request (Why tides?): covered. It rests on "
+        "\\[1\\] \\[20\\]\n- The adjustment (Also \\`salt\\`): not "
+        "covered. \\<i\\>no\n");
+}
+END_TEST
+
+START_TEST(what_is_missing_without_a_reason_says_so)
+{
+    struct coverage lines[2] = {{.status = COVERED_PARTIAL, .remark = ""},
+                                {.handoff_id = 9, .remark = ""}};
+    struct run other = run;
+    const struct report r = {.run = &other};
+
+    other.coverage = lines;
+    other.answer_body = "月亮吸引海水，形成潮汐 [1]。";
+    ck_assert_int_eq(report_markdown(&r, &out), RC_OK);
+    assert_has("\n## 未能找到的内容\n\n- 最初的请求: 部分覆盖。没有说明原因\n\n"
+               "## 覆盖情况\n\n- 最初的请求: 部分覆盖。没有说明原因\n- "
+               "补充的要求: 已覆盖\n");
+    buf_clear(&out);
+    lines[0].status = COVERED;
+    ck_assert_int_eq(report_markdown(&r, &out), RC_OK);
+    assert_has_not("未能找到");
 }
 END_TEST
 
@@ -139,6 +165,7 @@ Suite *report_suite(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, markdown_has_all_parts);
+    tcase_add_test(tcase, what_is_missing_without_a_reason_says_so);
     tcase_add_test(tcase, a_last_draft_says_so);
     tcase_add_loop_test(tcase, its_own_words_are_in_the_language_of_the_report,
                         0, (int)(sizeof(LANGUAGE) / sizeof(LANGUAGE[0])));

@@ -695,6 +695,33 @@ static void put_note(struct making *m, size_t aim, enum status status,
     }
 }
 
+/* Each passage that was quoted for it, once. */
+static void put_evidence(const struct making *m, size_t aim, struct json_out *j)
+{
+    const struct passage *seen[MAX_SECTIONS * EXTRACT_MAX_PICKS];
+    size_t n = 0;
+
+    json_key(j, "sources");
+    json_open_array(j);
+    for (size_t k = 0; k < m->n_sections; k++) {
+        const struct section *s = &m->sections[k];
+
+        for (size_t i = 0; s->aim == aim && i < s->n; i++) {
+            const struct passage *from = s->picks[i]->from;
+            size_t at = 0;
+
+            while (at < n && seen[at] != from) {
+                at++;
+            }
+            if (at == n) {
+                seen[n++] = from;
+                json_put_i64(j, from->n);
+            }
+        }
+    }
+    json_close_array(j);
+}
+
 static void put_coverage(struct making *m, struct json_out *j)
 {
     static const char *const names[] = {"covered", "partial", "not_covered"};
@@ -715,6 +742,7 @@ static void put_coverage(struct making *m, struct json_out *j)
         json_kstr(j, "id", m->order->aims[i].of->id);
         json_kstr(j, "status", names[status]);
         json_kstr(j, "note", buf_str(&text));
+        put_evidence(m, of, j);
         json_close_object(j);
         buf_free(&missing);
         buf_free(&text);

@@ -132,11 +132,11 @@ VALUES (:account, :class, :n, :run);
 -- stmt: SLOT_FREE write params=1 cols=0
 DELETE FROM slot WHERE run_id = :run;
 
--- stmt: COVERAGE_OF_RUN read params=1 cols=4
+-- stmt: COVERAGE_OF_RUN read params=1 cols=5
 SELECT c.handoff_id,
        COALESCE((SELECT h.message_id FROM handoff AS h WHERE h.id = c.handoff_id),
                 (SELECT r.message_id FROM run AS r WHERE r.id = c.run_id)),
-       c.status, c.remark
+       c.status, c.remark, c.evidence
   FROM coverage AS c
  WHERE c.run_id = :run
  ORDER BY c.n;
@@ -144,9 +144,9 @@ SELECT c.handoff_id,
 -- stmt: COVERAGE_CLEAR write params=1 cols=0
 DELETE FROM coverage WHERE run_id = :run;
 
--- stmt: COVERAGE_INSERT write params=5 cols=0
-INSERT INTO coverage (run_id, n, handoff_id, status, remark)
-VALUES (:run, :n, :handoff, :status, :remark);
+-- stmt: COVERAGE_INSERT write params=6 cols=0
+INSERT INTO coverage (run_id, n, handoff_id, status, remark, evidence)
+VALUES (:run, :n, :handoff, :status, :remark, :evidence);
 
 -- stmt: NOTIFICATION_INSERT write params=3 cols=0
 INSERT INTO notification (account_id, run_id, kind, created_ms)

@@ -40,6 +40,8 @@ export interface Coverage {
     id: string;
     status: 'covered' | 'partial' | 'not_covered';
     note: string;
+    /** Numbers of the sources that it rests on. */
+    evidence: number[];
 }
 
 export interface Run {

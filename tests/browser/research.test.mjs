@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 
+import { shelf } from '../support/started.mjs';
 import { browserTest, stage } from './browser.mjs';
 
 const TIMEOUT_MS = 90000;
@@ -93,6 +94,26 @@ browserTest('R05 a draft is read while the research goes on, replaced by the rep
       await page.answer('Look into salt').getByText('The moon.').waitFor();
     }
     await page.pictures('24-last-draft');
+  });
+
+browserTest('R31 what could not be found stands below the report, with the reason; evidence opens its passage',
+  TIMEOUT_MS, async (t, browser) => {
+    const { model, page } = await stage(t, browser, { library: await shelf(t) });
+    let id = '';
+    model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides moon' }]));
+    model.next('research', (req, reply) => {
+      id = /\[requirement (msg_\d+)\]/.exec(req.raw.toString())?.[1] ?? '';
+      reply.call(['deliver_report', { report: '# Tides\n\nThe moon [1].',
+        coverage: [{ id, status: 'partial', note: 'no figures for the North Sea', sources: [1] }] }]);
+    });
+    await page.choose('Background');
+    await page.say('Look into tides');
+    const answer = page.answer('Look into tides');
+    await answer.getByRole('region', { name: 'What I could not find' }).waitFor();
+    await answer.locator('.missing').getByText('Partly covered – no figures for the North Sea').waitFor();
+    await page.pictures('25-missing');
+    await answer.locator('.missing .cite').click();
+    await page.tab.locator('#passage').getByText('The moon pulls').waitFor();
   });
 
 browserTest('R30 an ended research is continued from its card, with and without words', TIMEOUT_MS,

@@ -74,7 +74,7 @@ test('R31 the report as a file: Markdown and HTML that open by themselves', BOUN
   assert.match(md.headers['content-disposition'], /attachment.*\.md/);
   assert.match(md.text, /The moon \*pulls\* & pulls\. \[1\]/);
   assert.match(md.text, /## Sources\n\n- \\\[1\\\] Tides/);
-  assert.match(md.text, /## Coverage\n\n- The request \(msg/);
+  assert.match(md.text, /## Coverage\n\n- The request \(How do/);
   const html = await aside.api('GET', `/runs/${r.id}/report?format=html`);
   assert.match(html.headers['content-type'], /^text\/html; ?charset=utf-8/i);
   assert.match(html.text, /^<!DOCTYPE html>/);

@@ -8,7 +8,7 @@ import { Box, once } from './field.js';
 import { Elapsed } from './gauges.js';
 import { Prose } from './prose.js';
 import { waiting } from '../waiting.js';
-import { Downloads } from './outcome.js';
+import { Downloads, Missing } from './outcome.js';
 import { Waiting } from './waiting.js';
 
 /** @param {{ id: string }} props */
@@ -83,6 +83,7 @@ function Research({ run }) {
             ${run.answer.draft && html`<p class="draft-mark">
                 ${reportWords(run)}</p>`}
             <${Prose} text=${body} run=${run.id} live=${live} /></div>`}
+        ${!live && html`<${Missing} run=${run} />`}
         ${!live && body && html`<${Downloads} id=${run.id} />`}
         <${Failure} run=${run} />`;
 }

@@ -3,6 +3,7 @@ import { reportUrl } from '../api.js';
 import { t, when } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import { receiptWords, titleOf } from '../words.js';
+import { passageEvents } from './passage.js';
 
 /** @type {Record<string, string>} */
 const HANDOFF_ICONS = { received: 'clock', handed: 'handed', not_applied: 'cross' };
@@ -46,27 +47,65 @@ export function Downloads({ id }) {
 /** @type {Record<string, string>} */
 const COVERAGE_ICONS = { covered: 'check', partial: 'half', not_covered: 'cross' };
 
+/** @typedef {{ run: import('../types.js').Run }} OfRun */
+/** @typedef {OfRun & { item: import('../types.js').Coverage }} OfItem */
+
 /** The request and each adjustment, and how far the report covers it.
- *  @param {{ run: import('../types.js').Run }} props */
+ *  @param {OfRun} props */
 export function CoverageList({ run }) {
     if (!run.coverage?.length) {
         return null;
     }
     return html`<section class="part">
         <h4>${t('coverage')}</h4>
-        <ul class="coverage">
-            ${run.coverage.map((c) => html`<li class=${c.status}>
-                <${Icon} name=${COVERAGE_ICONS[c.status]} />
-                <div><p class="coverage-what" dir="auto">
-                    <${Requirement} run=${run} item=${c} /></p>
-                <p class="quiet" dir="auto">${t(`coverage.${c.status}`)}${
-                    c.note ? ` – ${c.note}` : ''}</p></div></li>`)}
+        <ul class="coverage" ...${passageEvents(run.id)}>
+            ${run.coverage.map((c) => html`<${Item} run=${run} item=${c} />`)}
         </ul></section>`;
 }
 
+/** What the report lacks, and why; below it, in the conversation.
+ *  @param {OfRun} props */
+export function Missing({ run }) {
+    const lacking = (run.coverage ?? []).filter((c) => c.status !== 'covered');
+    if (lacking.length === 0) {
+        return null;
+    }
+    return html`<section class="missing" aria-label=${t('missing')}>
+        <p class="missing-head">${t('missing')}</p>
+        <ul class="coverage" ...${passageEvents(run.id)}>
+            ${lacking.map((c) => html`<${Item} run=${run} item=${c} />`)}
+        </ul></section>`;
+}
+
+/** @param {OfItem} props */
+function Item({ run, item }) {
+    const note = item.note
+        || (item.status === 'covered' ? '' : t('coverage.no_reason'));
+    return html`<li class=${item.status}>
+        <${Icon} name=${COVERAGE_ICONS[item.status]} />
+        <div><p class="coverage-what" dir="auto">
+            <${Requirement} run=${run} item=${item} /></p>
+        <p class="quiet" dir="auto">${t(`coverage.${item.status}`)}${
+            note ? ` – ${note}` : ''}</p>
+        <${Evidence} item=${item} /></div></li>`;
+}
+
+/** The passages that something rests on, each to be opened; of what is covered
+ *  without any, that it is so.
+ *  @param {{ item: import('../types.js').Coverage }} props */
+function Evidence({ item }) {
+    const numbers = item.evidence ?? [];
+    if (numbers.length === 0) {
+        return item.status === 'covered' ? html`<p class="quiet">
+            ${t('coverage.no_evidence')}</p>` : null;
+    }
+    return html`<p class="quiet">${t('coverage.evidence')}${
+        numbers.map((n) => html` <span role="button" tabindex="0" class="cite"
+            data-n=${n} aria-label=${`${t('source')} ${n}`}>${n}</span>`)}</p>`;
+}
+
 /** What was asked, in the person's own words.
- *  @param {{ run: import('../types.js').Run,
- *            item: import('../types.js').Coverage }} props */
+ *  @param {OfItem} props */
 function Requirement({ run, item }) {
     const { store } = useApp();
     return store.messages.get(item.id ?? '')?.value.body

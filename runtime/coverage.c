@@ -1,0 +1,205 @@
+#include "runtime/coverage.h"
+
+#include <string.h>
+
+#include "runtime/citations.h"
+#include "sql/base/id.h"
+#include "sql/base/json.h"
+
+enum rc coverage_list(struct step *s, struct cover *out)
+{
+    struct handoff *list = NULL;
+    size_t n = 0;
+    enum rc rc =
+        store_handoff_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    out->n = 0;
+    out->items = arena_alloc(s->mem, (n + 1) * sizeof(out->items[0]));
+    out->named = arena_alloc(s->mem, (n + 1) * sizeof(out->named[0]));
+    if (rc != RC_OK || out->items == NULL || out->named == NULL) {
+        return rc == RC_OK ? RC_TOO_LARGE : rc;
+    }
+    memset(out->named, 0, (n + 1) * sizeof(out->named[0]));
+    out->items[out->n++] = (struct coverage){
+        .message_id = s->run.message_id, .status = COVERED_NOT, .remark = ""};
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].kind == HANDOFF_ADJUSTMENT &&
+            list[i].state == HANDOFF_HANDED) {
+            out->items[out->n++] =
+                (struct coverage){.handoff_id = list[i].id,
+                                  .message_id = list[i].message_id,
+                                  .status = COVERED_NOT,
+                                  .remark = ""};
+        }
+    }
+    return RC_OK;
+}
+
+static struct coverage *find_requirement(struct cover *c, const char *id)
+{
+    char text[ID_TEXT_BYTES];
+
+    for (size_t i = 0; i < c->n; i++) {
+        const char *own =
+            c->items[i].message_id != 0
+                ? id_text(ID_MESSAGE, c->items[i].message_id, text)
+                : "request";
+
+        if (strcmp(own, id) == 0) {
+            return &c->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- evidence ---------------------------------------------------------- */
+
+static void mark_numbers(const cJSON *numbers, bool *cited)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, numbers)
+    {
+        if (cJSON_IsNumber(item) && item->valueint > 0 &&
+            item->valueint < CITATIONS_MAX) {
+            cited[item->valueint] = true;
+        }
+    }
+}
+
+void coverage_cited(const cJSON *list, bool *cited)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        mark_numbers(json_get(item, "sources"), cited);
+    }
+}
+
+/* Those of the numbers that a source has, as a JSON list. */
+static enum rc print_known(struct step *s, const bool *cited,
+                           const struct source *known, size_t n,
+                           const char **out)
+{
+    struct json_out j;
+    struct buf text;
+    enum rc rc;
+
+    buf_init(&text, CITATIONS_MAX * 8);
+    json_begin(&j, &text);
+    json_open_array(&j);
+    for (size_t i = 0; i < n; i++) {
+        if (known[i].n < CITATIONS_MAX && cited[known[i].n]) {
+            json_put_i64(&j, known[i].n);
+        }
+    }
+    json_close_array(&j);
+    rc = json_end(&j);
+    *out = arena_strdup(s->mem, buf_str(&text));
+    buf_free(&text);
+    return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
+}
+
+/* --- what the model states --------------------------------------------- */
+
+struct reading {
+    struct cover *cover;
+    const char *report;
+    struct source *known;
+    size_t n_known;
+};
+
+static enum rc read_evidence(struct step *s, const struct reading *r,
+                             const cJSON *numbers, const char **out)
+{
+    bool cited[CITATIONS_MAX] = {false};
+    int64_t list[CITATIONS_MAX];
+    size_t n = 0;
+    enum rc rc = RC_OK;
+
+    mark_numbers(numbers, cited);
+    if (cJSON_GetArraySize(numbers) == 0 && r->cover->n == 1) {
+        rc = citations_find(r->report, strlen(r->report), list, &n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cited[list[i]] = true;
+    }
+    return rc == RC_OK ? print_known(s, cited, r->known, r->n_known, out) : rc;
+}
+
+static enum rc read_line(struct step *s, const struct reading *r,
+                         const cJSON *item)
+{
+    struct coverage *line =
+        find_requirement(r->cover, json_str(item, "id", ""));
+    int status = COVERED_NOT;
+    bool *named;
+
+    if (line == NULL ||
+        states_value(LIST_COVERAGE_STATUS, json_str(item, "status", ""),
+                     &status) != RC_OK) {
+        return RC_OK;
+    }
+    named = &r->cover->named[line - r->cover->items];
+    if (*named && status <= (int)line->status) {
+        return RC_OK;
+    }
+    *named = true;
+    line->status = (enum coverage_status)status;
+    line->remark = arena_strdup(s->mem, json_str(item, "note", ""));
+    if (line->remark == NULL) {
+        return RC_TOO_LARGE;
+    }
+    return line->status == COVERED_NOT
+               ? RC_OK
+               : read_evidence(s, r, json_get(item, "sources"),
+                               &line->evidence);
+}
+
+enum rc coverage_read(struct step *s, const cJSON *list, const char *report,
+                      struct cover *c)
+{
+    struct reading r = {.cover = c, .report = report};
+    const cJSON *item;
+    enum rc rc = store_source_of_run(s->rt->store, s->run.id, 0, s->mem,
+                                     &r.known, &r.n_known);
+
+    cJSON_ArrayForEach(item, list)
+    {
+        if (rc == RC_OK) {
+            rc = read_line(s, &r, item);
+        }
+    }
+    return rc;
+}
+
+bool coverage_is_whole(const struct cover *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->items[i].status != COVERED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum rc coverage_doubt(struct step *s, struct cover *c, const char *invented)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct coverage *line = &c->items[i];
+
+        if (line->status != COVERED) {
+            continue;
+        }
+        line->status = COVERED_PARTIAL;
+        line->remark = arena_printf(
+            s->mem, "%s%sThe report cites %s, which was never retrieved.",
+            line->remark, line->remark[0] != '\0' ? " \xe2\x80\x93 " : "",
+            invented);
+        if (line->remark == NULL) {
+            return RC_TOO_LARGE;
+        }
+    }
+    return RC_OK;
+}

@@ -1,0 +1,37 @@
+/* coverage.h - what a report covers (R31): the request and every handed
+ * adjustment, how far each is covered, by what, and why not.
+ *
+ * Memory is the step's. Used by deliver.c.
+ */
+#ifndef ASIDE_RUNTIME_COVERAGE_H
+#define ASIDE_RUNTIME_COVERAGE_H
+
+#include "runtime/runtime.h"
+
+struct cover {
+    struct coverage *items; /* the request first */
+    bool *named;            /* by the model */
+    size_t n;
+};
+
+/* All requirements, each not covered so far. */
+enum rc coverage_list(struct step *, struct cover *out) RC_MUST_CHECK;
+
+/* What the model states in the list; unknown ids, words and numbers are
+ * ignored. Of two statements on one requirement the less favourable counts. A
+ * requirement that stands alone rests on all that the report cites, unless the
+ * model says otherwise. */
+enum rc coverage_read(struct step *, const cJSON *list, const char *report,
+                      struct cover *) RC_MUST_CHECK;
+
+bool coverage_is_whole(const struct cover *);
+
+/* The report cites what was never retrieved: nothing is covered whole. */
+enum rc coverage_doubt(struct step *, struct cover *,
+                       const char *invented) RC_MUST_CHECK;
+
+/* Marks the numbers that the list names as evidence. cited has CITATIONS_MAX
+ * members. */
+void coverage_cited(const cJSON *list, bool *cited);
+
+#endif
