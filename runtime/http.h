@@ -121,8 +121,9 @@ const char *http_header(const struct http_call *, size_t i);
 
 /* Why an address cannot be fetched; NULL: it can. ref as a page or a person
  * writes it, relative to base unless that is NULL (then https:// is supplied
- * where no scheme stands). out gets it in one spelling, without a fragment: http
- * or https, no name or password, shorter than HTTP_URL_BYTES. */
+ * where no scheme stands). out gets it in one spelling, without a fragment:
+ * ASCII, http or https, no name or password, shorter than HTTP_URL_BYTES. Host
+ * names beyond ASCII are read in the process's locale. */
 const char *http_url_clean(const char *base, const char *ref,
                            char out[HTTP_URL_BYTES]);
 /* Its host, in lower case and without brackets; "" if there is none. */

@@ -28,13 +28,24 @@ static bool is_web(CURLU *u)
     return is;
 }
 
+static bool is_ascii(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static const char *print(CURLU *u, char out[HTTP_URL_BYTES])
 {
     char *text = NULL;
     int len = -1;
 
     if (curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_URL, &text, 0) == CURLUE_OK) {
+        curl_url_get(u, CURLUPART_URL, &text, CURLU_PUNYCODE) == CURLUE_OK &&
+        is_ascii(text)) {
         len = snprintf(out, HTTP_URL_BYTES, "%s", text);
     }
     curl_free(text);
@@ -51,6 +62,9 @@ const char *http_url_clean(const char *base, const char *ref,
 
     if (u == NULL) {
         return "no memory";
+    }
+    if (base != NULL && (ref[0] == '#' || ref[0] == '\0')) {
+        ref = base; /* libcurl would leave out the end of its path */
     }
     if ((base == NULL ||
          curl_url_set(u, CURLUPART_URL, base, LENIENT) == CURLUE_OK) &&

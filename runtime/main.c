@@ -2,6 +2,7 @@
  * for it as a stand-by, and runs the Runs. */
 #include <errno.h>
 #include <getopt.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,8 @@ int main(int argc, char **argv)
         return usage();
     }
     log_open("asided", LOG_LEVEL_INFO);
+    /* libcurl reads names beyond ASCII by it; nothing else is. */
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
     if (conf_load(file, &rt.conf, err, sizeof(err)) != RC_OK) {
         log_error(NULL, "%s", err);
         return 2;

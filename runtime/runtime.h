@@ -455,7 +455,7 @@ enum rc tool_note(struct step *, struct tool_call *,
 
 /* --- tool_work.c: for the tools ------------------------------------------ */
 
-/* Why it failed, for the model and the person; not freed. */
+/* Why it failed, for the model and the person; copied, and made UTF-8. */
 void tool_fail(struct tool_work *, const char *why);
 /* How it goes, in one line, which the person sees; too many are dropped. */
 void tool_say(struct tool_work *, const char *line);

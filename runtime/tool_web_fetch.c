@@ -303,14 +303,25 @@ static void on_read(void *ctx, const char *json, size_t len, const char *why)
     finish(f);
 }
 
+/* "" for what could not be sent back to the server as it is. */
+static char *validator(struct arena *a, const char *value)
+{
+    for (const char *p = value; *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f) {
+            return arena_strdup(a, "");
+        }
+    }
+    return arena_strdup(a, value);
+}
+
 static bool set_page(struct fetch *f, const struct http_result *res)
 {
     struct arena *a = f->w->mem;
 
     f->page.url = arena_strdup(a, f->url);
     f->page.location = arena_strdup(a, f->at);
-    f->page.etag = arena_strdup(a, res->header[ETAG]);
-    f->page.last_modified = arena_strdup(a, res->header[LAST_MODIFIED]);
+    f->page.etag = validator(a, res->header[ETAG]);
+    f->page.last_modified = validator(a, res->header[LAST_MODIFIED]);
     return f->page.url != NULL && f->page.location != NULL &&
            f->page.etag != NULL && f->page.last_modified != NULL;
 }

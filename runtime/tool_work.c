@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "runtime/fault.h"
 #include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
+#include "sql/base/utf8.h"
 #include "sql/base/utf8.h"
 #include "sql/store_lease.h"
 
@@ -94,8 +96,23 @@ static struct tool_work *new_work(struct runtime *rt, struct live *live,
 
 /* --- for the tools --------------------------------------------------------- */
 
+/* Parts of it may be a stranger's words, in whatever bytes. */
+static const char *readable(struct arena *a, const char *text)
+{
+    size_t len = strlen(text);
+    char *out = arena_alloc(a, 3 * len + 1);
+
+    if (out == NULL) {
+        return "no memory";
+    }
+    (void)utf8_repair(text, len, out);
+    utf8_one_line(out);
+    return out;
+}
+
 void tool_fail(struct tool_work *w, const char *why)
 {
+    why = readable(w->mem, why);
     w->result.failed = true;
     w->result.error = why;
     w->result.summary = why;

@@ -126,6 +126,35 @@ START_TEST(what_is_no_range_is_refused)
 }
 END_TEST
 
+START_TEST(names_stand_among_ranges)
+{
+    static const char list[] = "wiki 10.0.0.0/8  Docs.Intranet a-b.c1 ::1";
+    static const char *const bad[] = {
+        "10.0.0.1/8", "1.2.3",    "a..b",      "-a", ".a",    "a_b",
+        "a:80",       "http://a", "1.2.3.4.5", "*",  "wiki/", "a,b",
+    };
+    struct address_list l;
+
+    ck_assert(!address_list_parse(list, &l));
+    ck_assert(address_list_parse_named(list, &l));
+    ck_assert_uint_eq(l.n, 2);
+    ck_assert(address_is_allowed(&l, address("10.9.8.7")));
+    ck_assert(address_is_allowed(&l, address("::1")));
+    ck_assert(!address_is_allowed(&l, address("127.0.0.1")));
+    ck_assert(address_names_has(list, "wiki"));
+    ck_assert(address_names_has(list, "docs.intranet"));
+    ck_assert(address_names_has(list, "A-B.C1"));
+    ck_assert(!address_names_has(list, "docs"));
+    ck_assert(!address_names_has(list, "intranet"));
+    ck_assert(!address_names_has(list, ""));
+    ck_assert(!address_names_has(list, "::1"));
+    ck_assert(!address_names_has(list, "wiki "));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_msg(!address_list_parse_named(bad[i], &l), "%s", bad[i]);
+    }
+}
+END_TEST
+
 Suite *address_suite(void)
 {
     Suite *s = suite_create("address");
@@ -134,6 +163,7 @@ Suite *address_suite(void)
     tcase_add_test(t, only_the_public_internet_is_public);
     tcase_add_test(t, ranges_open_what_is_not_public);
     tcase_add_test(t, what_is_no_range_is_refused);
+    tcase_add_test(t, names_stand_among_ranges);
     suite_add_tcase(s, t);
     return s;
 }

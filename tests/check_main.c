@@ -34,6 +34,7 @@ static suite_fn *const SUITES[] = {
     moves_suite,
     nginx_conf_suite,
     offline_suite,
+    page_suite,
     park_suite,
     passages_suite,
     prompt_suite,

@@ -11,6 +11,7 @@
 #include "sql/store_effect.h"
 #include "sql/store_handoff.h"
 #include "sql/store_lease.h"
+#include "sql/store_page.h"
 #include "sql/store_priv.h"
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
@@ -615,6 +616,81 @@ START_TEST(a_title_is_cut_between_words)
 }
 END_TEST
 
+/* --- pages of the web ----------------------------------------------------- */
+
+struct put {
+    const struct run *run;
+    struct page page;
+};
+
+static enum rc put_page(struct store *store, void *arg)
+{
+    const struct put *p = arg;
+
+    return store_page_put(store, p->run, &p->page);
+}
+
+START_TEST(a_page_is_kept_by_run_and_found_by_account)
+{
+    struct step a = send_as("me", "k1", "one", true, RC_OK);
+    struct step you = {.call = call_of("you", "create"), .text = ""};
+    struct step b;
+    struct put p = {.run = &a.run,
+                    .page = {.url = "http://a/",
+                             .location = "http://a/b",
+                             .etag = "\"1\"",
+                             .last_modified = "",
+                             .body = "{}",
+                             .fetched_ms = 7}};
+    struct page got;
+
+    ck_assert_int_eq(store_tx(st, do_create, &you), RC_OK);
+    conv = you.conversation.id;
+    b = send_as("you", "k2", "two", true, RC_OK);
+    ck_assert_int_eq(store_page_of_run(st, a.run.id, "http://a/", mem, &got),
+                     RC_NOT_FOUND);
+    ck_assert_int_eq(store_tx(st, put_page, &p), RC_OK);
+    p.page.body = "{\"new\":1}";
+    ck_assert_int_eq(store_tx(st, put_page, &p), RC_OK);
+    ck_assert_int_eq(store_page_of_run(st, a.run.id, "http://a/", mem, &got),
+                     RC_OK);
+    ck_assert_str_eq(got.body, "{\"new\":1}");
+    ck_assert_int_eq(got.fetched_ms, 7);
+    ck_assert_int_eq(store_page_newest(st, a.run.id, "http://a/b", mem, &got),
+                     RC_OK);
+    ck_assert_str_eq(got.etag, "\"1\"");
+    /* not by where it was asked for, and not by others */
+    ck_assert_int_eq(store_page_newest(st, a.run.id, "http://a/", mem, &got),
+                     RC_NOT_FOUND);
+    ck_assert_int_eq(store_page_newest(st, b.run.id, "http://a/b", mem, &got),
+                     RC_NOT_FOUND);
+    ck_assert_int_eq(store_page_of_run(st, b.run.id, "http://a/", mem, &got),
+                     RC_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(the_oldest_pages_of_an_account_go)
+{
+    struct step a = send_as("me", "k1", "one", true, RC_OK);
+    struct put p = {.run = &a.run,
+                    .page = {.etag = "", .last_modified = "", .body = "{}"}};
+    char url[40];
+    struct page got;
+
+    p.page.url = url;
+    p.page.location = url;
+    for (int i = 0; i < STORE_PAGES_MAX + 2; i++) {
+        (void)snprintf(url, sizeof(url), "http://a/%d", i);
+        ck_assert_int_eq(store_tx(st, put_page, &p), RC_OK);
+    }
+    ck_assert_int_eq(store_page_of_run(st, a.run.id, "http://a/1", mem, &got),
+                     RC_NOT_FOUND);
+    ck_assert_int_eq(store_page_of_run(st, a.run.id, "http://a/2", mem, &got),
+                     RC_OK);
+    ck_assert_int_eq(store_page_of_run(st, a.run.id, url, mem, &got), RC_OK);
+}
+END_TEST
+
 Suite *store_suite(void)
 {
     Suite *s = suite_create("store");
@@ -638,6 +714,8 @@ Suite *store_suite(void)
     tcase_add_test(t, a_hung_owner_is_displaced_only_as_seen);
     tcase_add_test(t, nothing_at_work_displaces_nobody);
     tcase_add_test(t, a_title_is_cut_between_words);
+    tcase_add_test(t, a_page_is_kept_by_run_and_found_by_account);
+    tcase_add_test(t, the_oldest_pages_of_an_account_go);
     suite_add_tcase(s, t);
     return s;
 }

@@ -2,9 +2,12 @@
 // reached, what is kept, and what is said when it goes wrong.
 
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import net from 'node:net';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
 
+import { eventually } from '../support/harness.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
@@ -418,4 +421,71 @@ test('a research over the web and the library: each citation opens; what is down
   assert.match(partial.run.coverage.find((c) => c.status === 'partial').note, /\/slow gave no answer/);
   assert.match(partial.tool_calls.at(-2).error, /in the time allowed/);
   assert.ok(aside);
+});
+
+test('what a server says in its headers is bytes, and no text of ours', BOUND, async (t) => {
+  const { fetched, model } = await world(t);
+  const replies = {
+    '/type': 'HTTP/1.1 200 OK\r\nContent-Type: x/\xff\xfe\xe2\x82\x01"\\\r\nContent-Length: 2\r\n\r\nhi',
+    '/away': 'HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe.invalid/\xe2\x82\r\nContent-Length: 0\r\n\r\n',
+    '/path': 'HTTP/1.1 302 Found\r\nLocation: /\xff \xfe\r\nContent-Length: 0\r\n\r\n',
+    '/%ff%20%fe': 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nETag: "\xff\x01"\r\nContent-Length: 3\r\n\r\nsea',
+    '/none': '\x00\x01\xff\xfe\r\n\r\n',
+    '/two': 'HTTP/1.1 302 Found\r\nLocation: /path\r\nLocation: /none\r\nContent-Length: 0\r\n\r\n',
+    '/nine': 'SSH-2.0-OpenSSH_9\r\n',
+  };
+  const server = net.createServer((socket) => socket.on('error', () => {}).once('data', (data) => {
+    const path = /^GET (\S+)/.exec(data.toString('latin1'))?.[1];
+    socket.end(Buffer.from(replies[path] ?? 'HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n', 'latin1'));
+  }));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const at = (path) => fetch(`http://127.0.0.1:${server.address().port}${path}`);
+  for (let i = 0; i < 2; i++) { // the second time with what the first has kept
+    const { calls, told, end } = await fetched(...['/type', '/away', '/path', '/none', '/nine', '/two'].map(at));
+    assert.equal(end.run.state, 'completed');
+    assert.deepEqual(calls.slice(0, 5).map((c) => c.state), ['failed', 'failed', 'done', 'failed', 'failed'],
+      JSON.stringify(told));
+    assert.match(told[0].error, /only HTML/);
+    assert.match(told[2].location, /%FF%20%FE$/i);
+  }
+  assert.ok(model.requests.every((r) => !/[\0-\x1f\x7f]/.test(JSON.stringify(r.body))));
+});
+
+test('a reader goes with its call, and with the runtime', BOUND, async (t) => {
+  const { model, aside, research, stop, whole, sql } = await world(t);
+  // Quick to send, long to read: it is at work when it is killed.
+  const slow = `<p>sea</p>${'<b>'.repeat(500)}${'</i>'.repeat(300000)}`;
+  const site = await startSite(t, { '/slow': slow });
+  const proc = (pid, what) => readFile(`/proc/${pid}/${what}`, 'utf8').catch(() => '');
+  const reader = () => eventually(async () => {
+    const own = aside.part('asided').pid;
+    for (const pid of (await proc(own, `task/${own}/children`)).split(' ')) {
+      if (/aside\0read\0html\0/.test(await proc(pid, 'cmdline'))) {
+        return pid;
+      }
+    }
+    return null;
+  }, { what: 'a reader is at work' });
+  for (const end of ['stop', 'kill']) {
+    model.next('research', (req, reply) => reply.call(fetch(site.url('/slow'))));
+    const r = await research('the sea');
+    const pid = await reader();
+    assert.match(await proc(pid, 'environ'), /^PATH=[^\0]*\0?$/);
+    const files = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    assert.ok(files.length <= 4, `${files}`); // its own two, the log, what it opens
+    if (end === 'stop') {
+      await stop(r.id);
+    } else {
+      await aside.part('asided').kill();
+    }
+    await eventually(async () => await proc(pid, 'cmdline') === '',
+      { what: `the reader is gone after ${end}` });
+    if (end === 'kill') {
+      aside.launch('asided');
+      model.next('research', (req, reply) => reply.report('# Done'));
+      assert.equal((await whole(r.id, 60000)).run.state, 'completed');
+    }
+  }
+  await assertSettled(sql);
 });
