@@ -24,6 +24,7 @@
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
 
+#define TOOLS_BYTES  (256u << 10)
 #define BODY_BYTES   (8u << 20)
 #define RESULTS_PART 3  /* of the room, all results of one reply */
 #define RESULT_PART  6  /* likewise, one result: several steps stay in view */
@@ -212,7 +213,7 @@ static enum rc add_head(struct step *s, enum request_purpose purpose,
     struct buf tools;
     enum rc rc;
 
-    buf_init(&tools, 64 * 1024);
+    buf_init(&tools, TOOLS_BYTES);
     rc = prompt_tools(purpose, o, &tools);
     if (rc == RC_OK && tools.len > 2) {
         opt.tools_json = buf_str(&tools);

@@ -9,6 +9,13 @@
 #include "runtime/mcp_inside.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
+#include "sql/base/tokens.h"
+
+/* Of the room of a prompt, the tools of all servers together; but no more than
+ * so many tokens, however large a model is. */
+#define TOOLS_PART        4
+#define TOOLS_MOST        32768
+#define TOOL_FRAME_TOKENS 35
 
 void mcp_earlier(int64_t *at, int64_t other)
 {
@@ -60,25 +67,32 @@ static bool same_tools(const struct mcp_tools *a, const struct mcp_tools *b)
     return same;
 }
 
+/* Each character of a description may have to be escaped. */
+static int64_t size_of(const struct mcp_tool *t)
+{
+    return TOOL_FRAME_TOKENS + tokens_estimate(t->name, strlen(t->name)) +
+           2 * tokens_estimate(t->description, strlen(t->description)) +
+           tokens_estimate(t->schema, strlen(t->schema));
+}
+
 /* What a server offers must leave the prompt room for the work itself. */
 static void keep_to_budget(struct mcp_server *s)
 {
     struct mcp_tools *ts = &s->fresh;
     struct mcp_tools kept = {.left_out = ts->left_out};
-    size_t bytes = 0;
+    int64_t tokens = 0;
 
     kept.list = ts->list;
     for (size_t i = 0; i < ts->n; i++) {
         struct mcp_tool *t = &ts->list[i];
-        size_t size =
-            strlen(t->name) + strlen(t->description) + strlen(t->schema);
+        int64_t size = size_of(t);
 
-        if (bytes + size > s->budget) {
+        if (tokens + size > s->budget) {
             mcp_tool_free(t);
             kept.left_out++;
             continue;
         }
-        bytes += size;
+        tokens += size;
         kept.list[kept.n++] = *t;
     }
     *ts = kept;
@@ -188,6 +202,10 @@ const struct tool *mcp_at(const struct mcp *mcp, size_t i)
 static void init_server(struct mcp_server *s, struct mcp *mcp,
                         const struct conf *conf, size_t i)
 {
+    int64_t room = conf_context_tokens(conf) - conf->model_max_output_tokens;
+    int64_t all = room / TOOLS_PART;
+
+    all = all < TOOLS_MOST ? all : TOOLS_MOST;
     s->mcp = mcp;
     s->conf = &conf->mcp[i];
     (void)snprintf(s->about, sizeof(s->about), "mcp.%s", s->conf->name);
@@ -199,7 +217,7 @@ static void init_server(struct mcp_server *s, struct mcp *mcp,
                                 .description = "",
                                 .run = tool_mcp_run,
                                 .cancel = tool_mcp_cancel};
-    s->budget = (size_t)conf->model_context_tokens / conf->n_mcp;
+    s->budget = all / (int64_t)conf->n_mcp;
     TAILQ_INIT(&s->calls);
     TAILQ_INIT(&s->posts);
 }

@@ -43,7 +43,7 @@ struct mcp_server {
     const struct conf_mcp *conf;
     char about[MCP_ABOUT_BYTES]; /* in logs */
     struct tool unlisted;        /* stands for its tools before it told them */
-    size_t budget;               /* bytes that its tools may take in a prompt */
+    int64_t budget; /* tokens that its tools may take in a prompt */
 
     enum mcp_phase phase;
     char session[MCP_SESSION_BYTES];

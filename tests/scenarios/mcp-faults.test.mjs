@@ -76,6 +76,11 @@ test('replies that break: what is safe is made once more, of the rest nobody kno
     FAULTS[call.args.how][0](call, tries.get(key));
   };
   mcp.tool('safe', SAFE, handler).tool('unsafe', {}, handler);
+  for (let i = 0; i < 120; i++) { // more than a prompt has room for
+    mcp.tool(`big${i}`, SAFE, handler, {
+      description: '"\\\n'.repeat(330), inputSchema: { type: 'object', description: 'x'.repeat(4000) },
+    });
+  }
   const { model, aside, research, whole, sql } = await started(t, {
     'mcp.a.url': mcp.url, 'model.context_tokens': 1000000,
   });
@@ -84,7 +89,10 @@ test('replies that break: what is safe is made once more, of the rest nobody kno
   model.next('research', (req, reply) => reply.call(
     ...hows.map((how) => ['a__safe', { how }]), ...hows.map((how) => ['a__unsafe', { how }])));
   const end = await whole((await research('try it all')).id, 60000);
-  assert.equal(end.run.state, 'completed');
+  assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
+  const tools = model.requests[0].body.tools;
+  assert.ok(tools.length > 10 && tools.length < 100, `${tools.length} tools`);
+  assert.ok(JSON.stringify(tools).length > 20000);
   const got = {};
   const told = results(model.requests.at(-1));
   hows.forEach((how, i) => {

@@ -232,8 +232,8 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
   }, Array.from({ length: 50 }, (_, i) => `a__t${i + 1}`));
   const big = 'd'.repeat(900);
   await changed(() => ({ tools: Array.from({ length: 300 }, (_, i) => tool(`x${i}`, { description: big })) }),
-    // A quarter of the model's context, in bytes.
-    Array.from({ length: Math.floor(32768 / 924) }, (_, i) => `a__x${i}`));
+    // In a quarter of the room of a prompt.
+    Array.from({ length: Math.floor((32768 - 4096) / 4 / (35 + 2 + 600 + 6)) }, (_, i) => `a__x${i}`));
   await changed(() => ({ tools: [] }), []);
   // A list that is none ends the session; the next may be better.
   list = () => ({ tools: 'none' });
