@@ -2,7 +2,7 @@
 // and a scripted model. Each test names the rule it holds.
 
 import assert from 'node:assert/strict';
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -494,4 +494,13 @@ test('R30 an ended research is continued as a new Run that knows the old report'
   const no = await aside.api('POST', `/runs/${short.id}/continue`, {});
   assert.equal(no.status, 409);
   assert.equal(no.json.code, 'not_eligible');
+});
+
+test('the runtime alone loads libcurl, and all that libcurl brings', async (t) => {
+  const aside = await startAside({ t, model: 'offline' });
+  const isLoaded = async (name) =>
+    (await readFile(`/proc/${aside.part(name).pid}/maps`, 'utf8')).includes('libcurl');
+  assert.equal(await isLoaded('asided'), true);
+  assert.equal(await isLoaded('responder-1'), false);
+  assert.equal(await isLoaded('offline'), false);
 });
