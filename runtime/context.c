@@ -209,7 +209,8 @@ static enum rc add_head(struct step *s, enum request_purpose purpose,
     struct model_chat_head_options opt = {
         .model = s->rt->conf.model_name,
         .system = prompt_system(purpose),
-        .max_output_tokens = s->rt->conf.model_max_output_tokens};
+        .max_output_tokens = s->rt->conf.model_max_output_tokens,
+        .whole = s->rt->no_stream};
     struct buf tools;
     enum rc rc;
 

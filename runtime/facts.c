@@ -1,5 +1,7 @@
 /* facts.c - what happened outside since the last step, put into rows: streamed
  * text, the first chunk, a reply's end, tool results. */
+#include <inttypes.h>
+
 #include "runtime/run_inside.h"
 #include "sql/base/id.h"
 #include "sql/base/log.h"
@@ -57,6 +59,21 @@ static void fill_done(struct step *s, struct request *last,
         .estimate = flight_estimate(s->live, last->input_estimate)};
 }
 
+/* A server with a small context of its own drops the front of what it is sent,
+ * and the answer is to the rest. */
+static void warn_of_dropped(const struct request *q,
+                            const struct model_usage *u)
+{
+    char id[ID_TEXT_BYTES];
+
+    if (model_input_was_dropped(q->input_estimate, u)) {
+        log_warn(id_text(ID_REQUEST, q->id, id),
+                 "the endpoint has read %" PRId64 " tokens of about %" PRId64
+                 ": it drops the front; see model.context_tokens",
+                 u->input_tokens, q->input_estimate);
+    }
+}
+
 /* The reply verbatim, its usage, its calls and what they do: one transaction
  * (R01). */
 static enum rc take_done(struct step *s, struct request *last,
@@ -74,6 +91,7 @@ static enum rc take_done(struct step *s, struct request *last,
     }
     if (rc == RC_OK) {
         run_count_usage(s, &last->usage);
+        warn_of_dropped(last, &o->reply.usage);
         if (s->run.limit_reason == REASON_PROVIDER_QUOTA) {
             s->run.limit_reason = REASON_NONE;
         }
@@ -101,6 +119,9 @@ static enum rc take_failed(struct step *s, struct request *last,
         .cached_tokens = u->cached_tokens,
         .estimate = flight_estimate(s->live, last->input_estimate)};
     log_warn(id_text(ID_REQUEST, last->id, id), "%s", o->detail);
+    if (o->error.kind == MODEL_ERROR_NO_STREAM) {
+        s->rt->no_stream = true; /* from now on it is asked for whole replies */
+    }
     rc = store_request_settle(s->rt->store, &s->run, last, EFFECT_SENT,
                               s->now_ms);
     if (rc != RC_OK) {

@@ -292,7 +292,9 @@ static enum rc start(struct runtime *rt, struct live *live, struct flight *f)
         .body = buf_str(&live->effects.body),
         .body_len = live->effects.body.len,
         .connect_timeout_ms = c->model_connect_timeout_ms,
-        .first_byte_timeout_ms = c->model_first_byte_timeout_ms,
+        /* A whole reply begins when it is done. */
+        .first_byte_timeout_ms = rt->no_stream ? c->model_total_timeout_ms
+                                               : c->model_first_byte_timeout_ms,
         .silence_timeout_ms = c->model_silence_timeout_ms,
         .total_timeout_ms = c->model_total_timeout_ms,
         .max_reply_bytes = REPLY_BYTES};

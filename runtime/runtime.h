@@ -194,6 +194,7 @@ struct runtime {
     bool touched;      /* a step of this turn concerned other Runs */
     bool unread;       /* changes could not be read */
     int sig_fd;        /* signalfd of SIGTERM, SIGINT, SIGCHLD */
+    bool no_stream;    /* the endpoint has refused tools in a stream */
     enum endpoint_state endpoint;
     bool endpoint_told; /* endpoint differs from the row */
 };

@@ -76,7 +76,7 @@ test('R10 R31 R32 background skips entry; a report with sources and coverage, to
   assert.equal(whole.run.state, 'completed', JSON.stringify(whole, null, 1));
   assert.equal(whole.run.answer.body, '# Tides\n\nThe moon pulls. [1]');
   assert.deepEqual(whole.run.coverage,
-    [{ source: 'request', id: message.id, status: 'covered', note: 'yes' }]);
+    [{ source: 'request', id: message.id, status: 'covered', note: 'yes', evidence: [1] }]);
   assert.ok(whole.sources.length >= 1);
   assert.equal(whole.sources[0].n, 1);
   assert.match(whole.sources[0].location, /tides\.md$/);
