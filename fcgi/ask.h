@@ -30,6 +30,7 @@ struct ask {
     struct arena *arena; /* the request's */
     const char *account; /* NULL where the route needs none */
     int64_t id;          /* the one in the path, 0 if it has none */
+    const char *rest;    /* what {name...} stands for, else "" */
     cJSON *body;         /* an object; NULL: none was sent */
     const char *pattern; /* of the route, for the log; NULL: none */
 };

@@ -25,6 +25,11 @@ enum serve_then h_handoff_reply(struct ask *);
 
 enum serve_then h_search(struct ask *);
 
+enum serve_then h_library_get(struct ask *);
+enum serve_then h_library_index(struct ask *);
+enum serve_then h_library_add(struct ask *);
+enum serve_then h_library_remove(struct ask *);
+
 enum serve_then h_report_get(struct ask *);
 enum serve_then h_request_input(struct ask *);
 

@@ -41,6 +41,8 @@ static const struct {
     [REPLY_NOT_ELIGIBLE] = {409, "not_eligible",
                             "That cannot be done to this Run"},
     [REPLY_CONFLICT] = {409, "conflict", "It is in another state by now"},
+    [REPLY_NAME_TAKEN] = {409, "name_taken",
+                          "The library has something of nearly that name"},
     [REPLY_BODY_TOO_LARGE] = {413, "body_too_large",
                               "The body is larger than is accepted here"},
     [REPLY_MESSAGE_TOO_LARGE] = {413, "message_too_large",
@@ -48,9 +50,14 @@ static const struct {
     [REPLY_REQUIREMENTS_TOO_LARGE] =
         {413, "requirements_too_large",
          "The research could not hold all that it is asked"},
+    [REPLY_FILE_TOO_LARGE] = {413, "file_too_large",
+                              "The file is larger than 5 MB"},
     [REPLY_MEDIA_TYPE] = {415, "media_type",
                           "The body must be application/json"},
+    [REPLY_FILE_KIND] = {415, "file_kind", "Files of this kind cannot be read"},
     [REPLY_INVALID_FIELD] = {422, "invalid_field", "A field is not valid"},
+    [REPLY_INVALID_NAME] = {422, "invalid_name",
+                            "A file cannot have that name"},
     [REPLY_INVALID_KEY] = {422, "invalid_key",
                            "The Idempotency-Key is not valid"},
     [REPLY_KEY_MISSING] = {428, "key_missing",
@@ -61,6 +68,8 @@ static const struct {
                                "All places for background research are taken"},
     [REPLY_INTERNAL] = {500, "internal", "Something went wrong here"},
     [REPLY_BUSY] = {503, "busy", "The database is busy"},
+    [REPLY_LIBRARY_FULL] = {507, "library_full", "The library is full"},
+    [REPLY_DISK_FULL] = {507, "disk_full", "The disk is full"},
 };
 
 int reply_status(enum reply_code code)

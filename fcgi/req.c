@@ -70,6 +70,7 @@ struct req {
     const struct target_pair *query;
     size_t n_query;
     bool query_malformed;
+    bool path_malformed;
     bool body_taken;
     enum rc body_rc;
     struct buf body;
@@ -343,8 +344,8 @@ static int accept_connection(struct req_listener *l)
 static enum req_method method_of(const char *name)
 {
     static const char *const NAME[REQ__MAX] = {
-        [REQ_GET] = "GET",     [REQ_HEAD] = "HEAD",     [REQ_POST] = "POST",
-        [REQ_PATCH] = "PATCH", [REQ_DELETE] = "DELETE",
+        [REQ_GET] = "GET", [REQ_HEAD] = "HEAD",   [REQ_POST] = "POST",
+        [REQ_PUT] = "PUT", [REQ_PATCH] = "PATCH", [REQ_DELETE] = "DELETE",
     };
 
     for (enum req_method m = REQ_GET; m < REQ_OTHER; m++) {
@@ -371,6 +372,7 @@ static enum rc parse_target(struct req *r, const char *prefix)
     if (rc == RC_NOMEM) {
         return rc;
     }
+    r->path_malformed = rc == RC_INVALID;
     rc = target_query(r->arena, query == NULL ? "" : query, &r->query,
                       &r->n_query);
     r->query_malformed = rc == RC_INVALID;
@@ -473,6 +475,11 @@ const char *req_method_name(const struct req *r)
 const char *req_path(const struct req *r)
 {
     return r->path;
+}
+
+bool req_path_malformed(const struct req *r)
+{
+    return r->path_malformed;
 }
 
 const char *req_query(const struct req *r, const char *name)
@@ -620,33 +627,59 @@ static int64_t announced_len(const struct req *r)
     return errno != 0 || *end != '\0' ? -1 : n;
 }
 
-static enum rc read_body(struct req *r, size_t limit)
+/* Each piece of the body to take, at most limit bytes. */
+static enum rc read_pieces(struct req *r, size_t limit, req_take_fn *take,
+                           void *arg, bool *arrived)
 {
     int64_t until_ms = clock_boot_ms() + REQ_BODY_MS;
     int64_t announced = announced_len(r);
     char piece[PIECE_BYTES];
+    size_t total = 0;
     size_t n;
 
-    buf_init(&r->body, limit);
-    for (;;) {
-        n = take_piece(r->fcgx.in, piece, sizeof(piece));
-        if (n == 0) {
-            break;
-        }
-        buf_add(&r->body, piece, n);
-        if (buf_rc(&r->body) != RC_OK) {
+    *arrived = true;
+    while ((n = take_piece(r->fcgx.in, piece, sizeof(piece))) > 0) {
+        enum rc rc;
+
+        total += n;
+        rc = total > limit ? RC_TOO_LARGE : take(arg, piece, n);
+        if (rc != RC_OK) {
             (void)drain(r);
-            return buf_rc(&r->body);
+            return rc;
         }
         if (clock_boot_ms() > until_ms) {
+            *arrived = false;
             return RC_IO;
         }
     }
-    if (FCGX_GetError(r->fcgx.in) != 0 ||
-        (announced >= 0 && (size_t)announced != r->body.len)) {
-        return RC_IO;
-    }
-    return RC_OK;
+    *arrived = FCGX_GetError(r->fcgx.in) == 0 &&
+               (announced < 0 || (size_t)announced == total);
+    return *arrived ? RC_OK : RC_IO;
+}
+
+static enum rc add_to_body(void *arg, const void *bytes, size_t len)
+{
+    struct buf *body = arg;
+
+    buf_add(body, bytes, len);
+    return buf_rc(body);
+}
+
+static enum rc read_body(struct req *r, size_t limit)
+{
+    bool arrived;
+
+    buf_init(&r->body, limit);
+    return read_pieces(r, limit, add_to_body, &r->body, &arrived);
+}
+
+enum rc req_body_pieces(struct req *r, size_t limit_bytes, req_take_fn *take,
+                        void *arg, bool *arrived)
+{
+    assert(!r->body_taken);
+    r->body_taken = true;
+    r->body_rc = RC_NOT_FOUND; /* nothing is kept */
+    return read_pieces(r, limit_bytes, take, arg, arrived);
 }
 
 enum rc req_body(struct req *r, size_t limit_bytes, const char **out,
@@ -690,6 +723,7 @@ static const char *reason_phrase(int status)
         {429, "Too Many Requests"},
         {500, "Internal Server Error"},
         {503, "Service Unavailable"},
+        {507, "Insufficient Storage"},
     };
 
     for (size_t i = 0; i < sizeof(PHRASE) / sizeof(PHRASE[0]); i++) {

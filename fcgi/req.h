@@ -29,7 +29,7 @@
 #define REQ_RECEIVE_MS  5000
 #define REQ_SEND_MS     5000
 #define REQ_BODY_MS     15000
-#define REQ_DRAIN_BYTES (4 * 1024 * 1024)
+#define REQ_DRAIN_BYTES (8 * 1024 * 1024)
 #define REQ_DRAIN_MS    5000
 #define REQ_ARENA_BYTES (32 * 1024 * 1024)
 
@@ -77,6 +77,7 @@ enum req_method {
     REQ_GET = 0,
     REQ_HEAD,
     REQ_POST,
+    REQ_PUT,
     REQ_PATCH,
     REQ_DELETE,
     REQ_OTHER,
@@ -91,6 +92,7 @@ const char *req_method_name(const struct req *); /* as it was sent */
  * NULL: outside the prefix, or not well-formed (a bad escape, NUL, not
  * UTF-8). */
 const char *req_path(const struct req *);
+bool req_path_malformed(const struct req *);
 
 /* The query parameter, percent-decoded ('+' is a space); the first one of that
  * name; NULL if it is missing. */
@@ -109,6 +111,13 @@ const char *req_param(const struct req *, const char *name);
  * peer went away, stalled, or sent less than it announced. */
 enum rc req_body(struct req *, size_t limit_bytes, const char **out,
                  size_t *len) RC_MUST_CHECK;
+
+/* The body piece by piece, instead of req_body: nothing of it is kept. What
+ * take says other than RC_OK ends it and is returned. RC_TOO_LARGE: more than
+ * limit bytes. RC_IO as above, and *arrived is false then. */
+typedef enum rc req_take_fn(void *arg, const void *bytes, size_t len);
+enum rc req_body_pieces(struct req *, size_t limit_bytes, req_take_fn *,
+                        void *arg, bool *arrived) RC_MUST_CHECK;
 
 /* --- answering -------------------------------------------------------------
  * Status lines, and header values given here, are ours: nothing from a peer

@@ -30,6 +30,10 @@ static const struct route ROUTE[] = {
     {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
     {REQ_GET, V1 "/search", ROUTE_READ, h_search},
     {REQ_GET, V1 "/changes", ROUTE_READ, h_changes_get},
+    {REQ_GET, V1 "/library", ROUTE_READ, h_library_get},
+    {REQ_POST, V1 "/library/index", ROUTE_WRITE, h_library_index},
+    {REQ_PUT, V1 "/library/files/{name...}", ROUTE_UPLOAD, h_library_add},
+    {REQ_DELETE, V1 "/library/files/{name...}", ROUTE_WRITE, h_library_remove},
 };
 
 #define N_ROUTES (sizeof(ROUTE) / sizeof(ROUTE[0]))
@@ -65,12 +69,18 @@ static bool match_id(const char *name, size_t name_len, const char *text,
     return false;
 }
 
+/* At the end of a pattern: the path's rest, slashes and all. */
+#define REST "{name...}"
+
 static bool match_path(const char *pattern, const char *path, int64_t *id)
 {
     while (*pattern == '/' && *path == '/') {
         size_t want = strcspn(pattern + 1, "/");
         size_t have = strcspn(path + 1, "/");
 
+        if (strcmp(pattern + 1, REST) == 0) {
+            return path[1] != '\0';
+        }
         if (pattern[1] == '{') {
             if (!match_id(pattern + 1, want, path + 1, have, id)) {
                 return false;
@@ -87,8 +97,9 @@ static bool match_path(const char *pattern, const char *path, int64_t *id)
 static void add_allowed(char allow[ROUTE_ALLOW_BYTES], enum req_method method)
 {
     static const char *const NAME[REQ__MAX] = {
-        [REQ_GET] = "GET, HEAD", [REQ_HEAD] = "",         [REQ_POST] = "POST",
-        [REQ_PATCH] = "PATCH",   [REQ_DELETE] = "DELETE", [REQ_OTHER] = "",
+        [REQ_GET] = "GET, HEAD", [REQ_HEAD] = "",       [REQ_POST] = "POST",
+        [REQ_PUT] = "PUT",       [REQ_PATCH] = "PATCH", [REQ_DELETE] = "DELETE",
+        [REQ_OTHER] = "",
     };
     size_t len = strlen(allow);
 
@@ -175,7 +186,7 @@ static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
     if (need != ROUTE_OPEN) {
         verdict = access_account(ask->app->conf, &facts, &ask->account);
     }
-    if (verdict == ACCESS_GRANTED && need == ROUTE_WRITE) {
+    if (verdict == ACCESS_GRANTED && need >= ROUTE_WRITE) {
         verdict = access_write(ask->app->conf, &facts);
     }
     if (verdict != ACCESS_GRANTED) {
@@ -215,8 +226,12 @@ static bool admit_or_reply(struct ask *ask, const struct route *route)
 {
     const char *text = "";
     size_t len = 0;
-    enum rc rc = req_body(ask->req, ASK_MAX_BODY_BYTES, &text, &len);
+    enum rc rc;
 
+    if (route->need == ROUTE_UPLOAD) {
+        return grant_or_reply(ask, route->need, false);
+    }
+    rc = req_body(ask->req, ASK_MAX_BODY_BYTES, &text, &len);
     if (!grant_or_reply(ask, route->need, rc == RC_OK && len > 0)) {
         return false;
     }
@@ -246,10 +261,23 @@ static enum serve_then reply_no_route(struct req *r, enum route_match match,
     char header[ROUTE_ALLOW_BYTES + 16];
 
     if (match == ROUTE_NO_PATH) {
-        return reply_problem(r, REPLY_NOT_FOUND, NULL);
+        return reply_problem(r, REPLY_NOT_FOUND,
+                             req_path_malformed(r)
+                                 ? "The address has a wrong escape or a NUL, "
+                                   "or is not UTF-8."
+                                 : NULL);
     }
     (void)snprintf(header, sizeof(header), "Allow: %s\r\n", allow);
     return reply_problem_with(r, REPLY_METHOD_NOT_ALLOWED, NULL, header);
+}
+
+/* What the path has in the place of a pattern's REST; no other placeholder
+ * stands before it. */
+static const char *rest_of(const char *pattern, const char *path)
+{
+    const char *rest = strstr(pattern, REST);
+
+    return rest == NULL ? "" : path + (rest - pattern);
 }
 
 enum serve_then route_handle(struct req *r, void *app, void *store)
@@ -272,6 +300,7 @@ enum serve_then route_handle(struct req *r, void *app, void *store)
         return reply_no_route(r, match, allow);
     }
     ask->pattern = route->pattern;
+    ask->rest = rest_of(route->pattern, req_path(r));
     if (admit_or_reply(ask, route)) {
         then = route->handle(ask);
     }

@@ -9,7 +9,8 @@
 enum route_need {
     ROUTE_OPEN = 0, /* nothing: no login */
     ROUTE_READ,     /* an account */
-    ROUTE_WRITE     /* an account, and the checks of access_write */
+    ROUTE_WRITE,    /* an account, and the checks of access_write */
+    ROUTE_UPLOAD    /* the same, but the handler takes the body, of any type */
 };
 
 struct route {

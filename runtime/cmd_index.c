@@ -10,6 +10,8 @@
 #include "sql/base/log.h"
 
 #define NUMBER_BYTES 32
+/* With -w: for another run, which may have many files to read. */
+#define WAIT_MS 600000
 
 /* 12345 as "12,345". n >= 0. */
 static const char *grouped(int64_t n, char out[NUMBER_BYTES])
@@ -44,12 +46,13 @@ static void print_counts(const struct library_index_counts *c)
                  (double)c->ms / 1000);
 }
 
-static int run(const struct conf *conf)
+static int run(const struct conf *conf, int64_t wait_ms)
 {
     struct library_index_counts counts;
     struct library_index_options options = {.dir = conf->data,
                                             .folders = conf->library,
-                                            .busy_ms = conf->busy_timeout_ms};
+                                            .busy_ms = conf->busy_timeout_ms,
+                                            .wait_ms = wait_ms};
     enum rc rc = library_index_run(&options, &counts);
 
     if (rc == RC_CONFLICT) {
@@ -69,18 +72,25 @@ int cmd_index(int argc, char **argv)
     const char *file = NULL;
     struct conf conf;
     char err[512];
+    int64_t wait_ms = 0;
     int option;
     int status;
 
     optind = 1;
-    while ((option = getopt(argc, argv, "c:")) != -1) {
-        if (option != 'c') {
+    while ((option = getopt(argc, argv, "c:w")) != -1) {
+        switch (option) {
+        case 'c':
+            file = optarg;
+            break;
+        case 'w':
+            wait_ms = WAIT_MS;
+            break;
+        default:
             return 2;
         }
-        file = optarg;
     }
     if (optind < argc) {
-        (void)fprintf(stderr, "usage: aside index [-c file]\n");
+        (void)fprintf(stderr, "usage: aside index [-c file] [-w]\n");
         return 2;
     }
     if (conf_load(file, &conf, err, sizeof(err)) != RC_OK) {
@@ -88,7 +98,7 @@ int cmd_index(int argc, char **argv)
         return 1;
     }
     log_open("aside", (enum log_level)conf.log_level);
-    status = run(&conf);
+    status = run(&conf, wait_ms);
     conf_free(&conf);
     return status;
 }

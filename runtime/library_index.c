@@ -23,11 +23,12 @@
 #include "sql/base/log.h"
 #include "sql/base/utf8.h"
 #include "sql/library.h"
+#include "sql/library_files.h"
 
 /* Raised whenever the same file gives other passages than before. */
 #define READER_VERSION 1
 
-#define MAX_FILE_BYTES   ((size_t)5 << 20)
+#define MAX_FILE_BYTES   LIBRARY_FILES_MAX_BYTES
 #define MAX_PASSAGES     20000 /* of one document */
 #define MAX_FOLDERS      64
 #define BATCH_DOCUMENTS  64
@@ -37,16 +38,18 @@
 /* A run that changed more than one document in so many merges the index. */
 #define MERGE_SHARE 4
 #define MERGE_LEAST 20
-
-enum format { FORMAT_NONE = 0, FORMAT_HTML, FORMAT_MARKDOWN, FORMAT_PLAIN };
+/* Between two tries to have the lock. */
+#define LOCK_NAP_US 20000
 
 struct run {
     const struct library_index_options *options;
     struct library *lib;
     struct library_index_counts counts;
-    enum rc rc;      /* the first failure that ends the run */
-    bool reread;     /* the reader is another one: read all files */
-    int64_t n_files; /* found so far */
+    enum rc rc;        /* the first failure that ends the run */
+    bool reread;       /* the reader is another one: read all files */
+    int64_t n_files;   /* found so far */
+    const char *owner; /* of the folder being read; NULL: shared */
+    struct stat own;   /* the folder of the accounts' folders; zeros: none */
 
     struct arena *list; /* what the library knows */
     struct library_known *known;
@@ -66,7 +69,7 @@ struct found {
     const char *path; /* of the walk: copied if kept */
     const char *name;
     int parent; /* descriptor of its folder */
-    enum format format;
+    enum library_format format;
 };
 
 /* --- batches ----------------------------------------------------------- */
@@ -109,28 +112,6 @@ static void store_batch_if_full(struct run *run)
 
 /* --- one file ---------------------------------------------------------- */
 
-static enum format format_of(const char *name)
-{
-    static const struct {
-        const char *ending;
-        enum format format;
-    } FORMATS[] = {
-        {".html", FORMAT_HTML},
-        {".htm", FORMAT_HTML},
-        {".md", FORMAT_MARKDOWN},
-        {".txt", FORMAT_PLAIN},
-    };
-    const char *dot = strrchr(name, '.');
-
-    for (size_t i = 0; dot != NULL && i < sizeof(FORMATS) / sizeof(FORMATS[0]);
-         i++) {
-        if (strcasecmp(dot, FORMATS[i].ending) == 0) {
-            return FORMATS[i].format;
-        }
-    }
-    return FORMAT_NONE;
-}
-
 /* All bytes of the file. NULL, or why it cannot be read; *again then tells
  * whether the reason may pass without the file changing. */
 static const char *read_file(int fd, struct buf *out, bool *again)
@@ -156,26 +137,27 @@ static const char *read_file(int fd, struct buf *out, bool *again)
     return *again ? "not enough memory" : NULL;
 }
 
-static enum rc read_blocks(enum format format, const struct buf *bytes,
+static enum rc read_blocks(enum library_format format, const struct buf *bytes,
                            struct passages *p)
 {
     const char *data = buf_str(bytes);
 
     switch (format) {
-    case FORMAT_HTML:
+    case LIBRARY_FORMAT_HTML:
         return html_read(data, bytes->len, NULL, passages_add, p);
-    case FORMAT_MARKDOWN:
+    case LIBRARY_FORMAT_MARKDOWN:
         return markdown_text_read(data, bytes->len, passages_add, p);
-    case FORMAT_PLAIN:
+    case LIBRARY_FORMAT_PLAIN:
         return markdown_text_read_plain(data, bytes->len, passages_add, p);
-    case FORMAT_NONE:
+    case LIBRARY_FORMAT_NONE:
+    case LIBRARY_FORMAT__MAX:
         break;
     }
     return RC_INVALID;
 }
 
 /* Fill in title and texts. NULL, or why not. */
-static const char *parse(struct run *run, enum format format,
+static const char *parse(struct run *run, enum library_format format,
                          const struct buf *bytes, struct library_document *d)
 {
     struct passages *p = passages_new(run->batch, MAX_PASSAGES);
@@ -232,6 +214,7 @@ static void put(struct run *run, struct library_document d, bool is_known)
     d.path = arena_strdup(run->batch, d.path);
     d.title = arena_strdup(run->batch, d.title);
     d.error = arena_strdup(run->batch, d.error);
+    d.owner = run->owner;
     if (d.path == NULL || d.title == NULL || d.error == NULL) {
         fail(run, RC_NOMEM);
         return;
@@ -371,21 +354,32 @@ static void walk_below(struct run *run, int parent, const char *name,
     walk(run, fd, path, depth + 1);
 }
 
+/* A shared folder may hold the data directory: what accounts have put in is
+ * theirs even so. */
+static bool is_own_root(const struct run *run, const struct stat *st)
+{
+    return run->owner == NULL && S_ISDIR(st->st_mode) &&
+           st->st_ino == run->own.st_ino && st->st_dev == run->own.st_dev;
+}
+
 static void visit(struct run *run, int parent, const char *name,
                   struct buf *path, int depth)
 {
+    enum library_format format = library_files_format(name);
     struct stat st;
 
-    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return; /* removed meanwhile */
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        is_own_root(run, &st)) {
+        return; /* removed meanwhile, or not shared */
     }
     if (S_ISDIR(st.st_mode)) {
         walk_below(run, parent, name, path, depth);
-    } else if (S_ISREG(st.st_mode) && format_of(name) != FORMAT_NONE) {
+    } else if (S_ISREG(st.st_mode) && format != LIBRARY_FORMAT_NONE &&
+               (run->owner == NULL || library_files_fault(name) == NULL)) {
         index_file(run, &(struct found){.path = buf_str(path),
                                         .name = name,
                                         .parent = parent,
-                                        .format = format_of(name)});
+                                        .format = format});
     }
 }
 
@@ -440,6 +434,51 @@ static void walk_folder(struct run *run, const char *folder)
     buf_free(&path);
 }
 
+/* The files of one account, by names that do not say where the data directory
+ * is: ids of passages follow from them. */
+static void walk_owner(struct run *run, int parent, const char *owner)
+{
+    struct buf path;
+
+    run->owner = arena_strdup(run->list, owner);
+    if (run->owner == NULL) {
+        fail(run, RC_NOMEM);
+        return;
+    }
+    buf_init(&path, (LIBRARY_INDEX_MAX_DEPTH + 2) * (NAME_MAX + 2));
+    buf_printf(&path, "library/%s", owner);
+    walk_below(run, parent, owner, &path, 0);
+    buf_free(&path);
+    run->owner = NULL;
+}
+
+static void walk_owners(struct run *run)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof(path), "%s/library", run->options->dir);
+    dir = opendir(path);
+    if (dir == NULL) {
+        if (errno != ENOENT) {
+            log_warn(NULL, "library: %s: %s", path, strerror(errno));
+            keep_all_in(run, "library");
+            run->counts.folders_failed++;
+        }
+        return;
+    }
+    if (fstat(dirfd(dir), &run->own) != 0) {
+        fail(run, RC_IO);
+    }
+    while (run->rc == RC_OK && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            walk_owner(run, dirfd(dir), entry->d_name);
+        }
+    }
+    (void)closedir(dir);
+}
+
 /* True if folder is one of the others, or in one of them. */
 static bool is_within(const char *folder, char *const *others, size_t n)
 {
@@ -452,6 +491,20 @@ static bool is_within(const char *folder, char *const *others, size_t n)
         }
     }
     return false;
+}
+
+/* True if the folder lies where the accounts' files do. */
+static bool is_in_own(const struct run *run, const char *folder)
+{
+    char path[PATH_MAX];
+    char *own;
+    bool in;
+
+    (void)snprintf(path, sizeof(path), "%s/library", run->options->dir);
+    own = realpath(path, NULL);
+    in = own != NULL && is_within(folder, &own, 1);
+    free(own);
+    return in;
 }
 
 static int by_text(const void *a, const void *b)
@@ -480,6 +533,11 @@ static size_t list_folders(struct run *run, char **out)
             break;
         }
         out[n] = realpath(name, NULL);
+        if (out[n] != NULL && is_in_own(run, out[n])) {
+            free(out[n]);
+            out[n] = NULL;
+            errno = EACCES; /* it holds what accounts have put in */
+        }
         if (out[n] == NULL) {
             log_warn(NULL, "library: %s: %s", name, strerror(errno));
             keep_all_in(run, name);
@@ -496,7 +554,10 @@ static size_t list_folders(struct run *run, char **out)
 static void walk_all(struct run *run)
 {
     char *folders[MAX_FOLDERS];
-    size_t n = list_folders(run, folders);
+    size_t n;
+
+    walk_owners(run);
+    n = list_folders(run, folders);
 
     for (size_t i = 0; run->rc == RC_OK && i < n; i++) {
         if (!is_within(folders[i], folders, i)) {
@@ -582,11 +643,13 @@ static void index_all(struct run *run)
     }
 }
 
-/* RC_CONFLICT: another run has it. The lock goes with the descriptor. */
-static enum rc take_lock(const char *dir, int *fd)
+/* RC_CONFLICT: another run has it, and kept it so long. The lock goes with the
+ * descriptor. */
+static enum rc take_lock(const char *dir, int64_t wait_ms, int *fd)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s/library.lock", dir);
+    int64_t until_ms = clock_boot_ms() + wait_ms;
 
     if (n < 0 || (size_t)n >= sizeof(path)) {
         return RC_TOO_LARGE;
@@ -596,9 +659,13 @@ static enum rc take_lock(const char *dir, int *fd)
         log_error(NULL, "%s: %s", path, strerror(errno));
         return RC_IO;
     }
-    if (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
+    while (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
         int cause = errno;
 
+        if (cause == EWOULDBLOCK && clock_boot_ms() < until_ms) {
+            clock_nap_us(LOCK_NAP_US);
+            continue;
+        }
         (void)close(*fd);
         return cause == EWOULDBLOCK ? RC_CONFLICT : RC_IO;
     }
@@ -636,7 +703,7 @@ enum rc library_index_run(const struct library_index_options *options,
         return RC_NOMEM;
     }
     run->options = options;
-    rc = take_lock(options->dir, &lock);
+    rc = take_lock(options->dir, options->wait_ms, &lock);
     if (rc == RC_OK) {
         rc = run_locked(run);
         run->counts.ms = clock_boot_ms() - start_ms;

@@ -1,5 +1,8 @@
 /* library_index.h - one run of the indexer over the library's folders.
  *
+ * The folders are the configured ones, which all accounts share, and those
+ * that accounts have put files into (library_files.h).
+ *
  * Files named .md .txt .html .htm are read when their time or size changed,
  * and forgotten when they are gone. Hidden names, symbolic links below a
  * folder, and whatever is no regular file are passed over. A file that cannot
@@ -38,12 +41,13 @@ struct library_index_options {
     const char *dir;     /* data directory; exists */
     const char *folders; /* separated by ':'; "" for none */
     int64_t busy_ms;
+    int64_t wait_ms; /* for another run to end; 0: not at all */
     /* After each batch that was stored, or NULL; counts so far. */
     void (*progress)(void *arg, const struct library_index_counts *);
     void *progress_arg;
 };
 
-/* RC_CONFLICT: another run is at work, nothing was done. RC_FULL: more than
+/* RC_CONFLICT: another run is at work, after wait_ms too; nothing was done. RC_FULL: more than
  * LIBRARY_INDEX_MAX_DOCUMENTS; what fitted is stored. RC_IO, RC_DB, RC_BUSY,
  * RC_NOMEM: the run ended early. */
 enum rc library_index_run(const struct library_index_options *,

@@ -115,11 +115,28 @@ static enum rc find_changed(struct runtime *rt)
     return rc;
 }
 
+/* Files that accounts have put into their libraries, or taken out. */
+static enum rc find_wants(struct runtime *rt)
+{
+    struct library_want *list = NULL;
+    size_t n = 0;
+    enum rc rc = store_library_wants(rt->store, rt->mem, &list, &n);
+
+    if (rc == RC_OK && n > 0) {
+        indexer_want(rt->indexer, list, n);
+    }
+    arena_reset(rt->mem);
+    return rc;
+}
+
 /* What could not be read is read soon: no other ring may come. */
 static void read_changes(struct runtime *rt, int64_t now)
 {
     enum rc rc = find_changed(rt);
 
+    if (rc == RC_OK) {
+        rc = find_wants(rt);
+    }
     rt->read_ms = now;
     rt->unread = rc != RC_OK;
     if (rc != RC_OK) {
@@ -292,6 +309,22 @@ static enum rc tell_endpoint(struct store *st, void *arg)
     return store_endpoint_set(st, rt->endpoint, clock_unix_ms());
 }
 
+static bool has_library_news(const struct runtime *rt)
+{
+    size_t n;
+
+    return indexer_done(rt->indexer, &n) != NULL;
+}
+
+static enum rc tell_library(struct store *st, void *arg)
+{
+    const struct runtime *rt = arg;
+    size_t n;
+    const struct library_want *list = indexer_done(rt->indexer, &n);
+
+    return store_library_done(st, list, n);
+}
+
 /* --- after the commit -------------------------------------------------- */
 
 static void free_place(struct runtime *rt)
@@ -360,7 +393,8 @@ static bool anything_due(const struct runtime *rt, int64_t now)
 {
     int64_t renewal = renewal_ms(rt);
 
-    if (!rt->endpoint_told || (renewal != 0 && now >= renewal)) {
+    if (!rt->endpoint_told || has_library_news(rt) ||
+        (renewal != 0 && now >= renewal)) {
         return true;
     }
     for (size_t i = 0; i < rt->n_lives; i++) {
@@ -395,6 +429,9 @@ static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
     }
     if (rc == RC_OK && !rt->endpoint_told) {
         rc = store_batch_call(rt->store, tell_endpoint, rt, &result);
+    }
+    if (rc == RC_OK && has_library_news(rt)) {
+        rc = store_batch_call(rt->store, tell_library, rt, &result);
     }
     if (rc == RC_OK) {
         rc = store_newest(rt->store, after);
@@ -449,6 +486,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
     }
     rt->renewed_ms = now;
     rt->endpoint_told = true;
+    indexer_told(rt->indexer);
     doorbell_ring(rt->bell);
     skip_own(rt, before, after);
     for (size_t i = 0; i < n; i++) {
@@ -489,7 +527,7 @@ static void earlier(int64_t *at, int64_t other)
 /* Boot time of the next commit; 0: nothing waits for one. */
 static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
 {
-    int64_t at = rt->endpoint_told ? 0 : now;
+    int64_t at = rt->endpoint_told && !has_library_news(rt) ? 0 : now;
 
     earlier(&at, renewal_ms(rt));
     for (size_t i = 0; i < rt->n_lives; i++) {
@@ -551,6 +589,7 @@ static void take_signals(struct runtime *rt)
         if (info.ssi_signo == SIGCHLD) {
             if (indexer_reap(rt->indexer)) {
                 tool_resume(rt);
+                rt->unread = find_wants(rt) != RC_OK || rt->unread;
             }
             reader_reap(rt->reader);
         } else {

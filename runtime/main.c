@@ -117,8 +117,10 @@ static enum rc open_parts(struct runtime *rt)
     if (rc == RC_OK) {
         rt->profile =
             model_chat_profile_for(rt->conf.model_url, rt->conf.model_name);
-        rc = indexer_new(rt->conf.library, &rt->indexer);
-        rc = rc == RC_NOT_FOUND ? RC_OK : rc;
+        rc = indexer_new(&(struct indexer_options){.conf_file = rt->conf_file,
+                                                   .dir = rt->conf.data,
+                                                   .folders = rt->conf.library},
+                         &rt->indexer);
     }
     if (rc == RC_OK) {
         rc = mcp_new(&rt->conf, rt->http, &rt->mcp);
@@ -175,17 +177,16 @@ static enum rc serve(struct runtime *rt)
 int main(int argc, char **argv)
 {
     static struct runtime rt = {.sig_fd = -1};
-    const char *file;
     char err[300];
     enum rc rc;
 
-    if (!read_options(argc, argv, &file)) {
+    if (!read_options(argc, argv, &rt.conf_file)) {
         return usage();
     }
     log_open("asided", LOG_LEVEL_INFO);
     /* libcurl reads names beyond ASCII by it; nothing else is. */
     (void)setlocale(LC_CTYPE, "C.UTF-8");
-    if (conf_load(file, &rt.conf, err, sizeof(err)) != RC_OK) {
+    if (conf_load(rt.conf_file, &rt.conf, err, sizeof(err)) != RC_OK) {
         log_error(NULL, "%s", err);
         return 2;
     }

@@ -42,6 +42,7 @@
 #include "sql/library.h"
 #include "sql/store_effect.h"
 #include "sql/store_handoff.h"
+#include "sql/store_library.h"
 #include "sql/store_run.h"
 
 struct doorbell;
@@ -166,12 +167,13 @@ struct live {
 
 struct runtime {
     struct conf conf;
+    const char *conf_file; /* NULL: none */
     struct store *store;
     struct lease_lock *lock;
     struct http *http;
     struct doorbell *bell;
     struct library *library; /* NULL until something is indexed */
-    struct indexer *indexer; /* NULL: no library configured */
+    struct indexer *indexer;
     struct mcp *mcp;         /* NULL: no server configured */
     struct reader *reader;   /* NULL: no web configured */
     struct address_list web_allowed;
@@ -514,9 +516,22 @@ bool tool_web_search_offered(const struct runtime *);
 
 /* --- indexer.c --------------------------------------------------------- */
 
-/* RC_NOT_FOUND: no library is configured. */
-enum rc indexer_new(const char *folders, struct indexer **) RC_MUST_CHECK;
+struct indexer_options {
+    const char *conf_file; /* for the child; NULL: none */
+    const char *dir;       /* the data directory */
+    const char *folders;   /* shared ones; all texts are kept by reference */
+};
+enum rc indexer_new(const struct indexer_options *,
+                    struct indexer **) RC_MUST_CHECK;
 void indexer_free(struct indexer *);
+/* True if there may be documents: shared ones, or those of an account. */
+bool indexer_has_documents(const struct indexer *);
+/* All that accounts ask to be read (store_library.h): a child is started, unless
+ * one is at work; then this is to be called again when it has ended. */
+void indexer_want(struct indexer *, const struct library_want *, size_t n);
+/* What was asked and is read, to be told in a commit; NULL: nothing. */
+const struct library_want *indexer_done(const struct indexer *, size_t *n);
+void indexer_told(struct indexer *);
 /* True if the index is fresh enough to search; else a child is at work. */
 bool indexer_ready(struct indexer *);
 /* Boot time until which look-ups wait for the child; 0: none at work, or they

@@ -7,6 +7,7 @@
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
+#include "sql/library_files.h"
 
 #define SEARCH_DEFAULT 5
 #define SEARCH_MAX     10
@@ -15,7 +16,7 @@
 
 bool tool_library_offered(const struct runtime *rt)
 {
-    return rt->indexer != NULL;
+    return indexer_has_documents(rt->indexer);
 }
 
 /* The library may have been indexed for the first time meanwhile. */
@@ -24,6 +25,23 @@ static bool open_library(struct runtime *rt)
     return rt->library != NULL ||
            library_open_read(rt->conf.data, rt->conf.busy_timeout_ms,
                              &rt->library) == RC_OK;
+}
+
+/* Whose own documents the Run may see. */
+static enum rc find_owner(const struct tool_work *w,
+                          char owner[LIBRARY_FILES_OWNER_BYTES])
+{
+    const char *account = NULL;
+    struct run run;
+    enum rc rc = store_run_get(w->rt->store, 0, w->run_id, false, w->mem, &run);
+
+    if (rc == RC_OK) {
+        rc = store_account_name(w->rt->store, run.account_id, w->mem, &account);
+    }
+    if (rc == RC_OK) {
+        library_files_owner(account, owner);
+    }
+    return rc;
 }
 
 static struct passage *copy_passages(struct arena *a,
@@ -62,6 +80,7 @@ static void search(struct tool_work *w, const cJSON *args)
     struct library_passage found[SEARCH_MAX];
     const char *query = json_str(args, "query", "");
     int64_t limit = SEARCH_DEFAULT;
+    char owner[LIBRARY_FILES_OWNER_BYTES];
     size_t n = 0;
     enum rc rc;
 
@@ -73,8 +92,11 @@ static void search(struct tool_work *w, const cJSON *args)
         limit > SEARCH_MAX) {
         limit = SEARCH_DEFAULT;
     }
-    rc =
-        library_search(w->rt->library, query, (size_t)limit, w->mem, found, &n);
+    rc = find_owner(w, owner);
+    if (rc == RC_OK) {
+        rc = library_search(w->rt->library, owner, query, (size_t)limit, w->mem,
+                            found, &n);
+    }
     if (rc != RC_OK) {
         tool_fail(w, "the library could not be searched");
         return;
@@ -88,7 +110,9 @@ static void read_pages(struct tool_work *w, const cJSON *args)
 {
     struct tool_result *r = &w->result;
     const char *id = json_str(args, "id", "");
-    struct library_place place = {.passage_id = strtoll(id, NULL, 10),
+    char owner[LIBRARY_FILES_OWNER_BYTES];
+    struct library_place place = {.owner = owner,
+                                  .passage_id = strtoll(id, NULL, 10),
                                   .path = json_str(args, "location", ""),
                                   .from = -1,
                                   .max_bytes = READ_BYTES};
@@ -103,7 +127,10 @@ static void read_pages(struct tool_work *w, const cJSON *args)
         tool_fail(w, "from: expected a whole number");
         return;
     }
-    rc = library_read(w->rt->library, &place, w->mem, &pages);
+    rc = find_owner(w, owner);
+    if (rc == RC_OK) {
+        rc = library_read(w->rt->library, &place, w->mem, &pages);
+    }
     if (rc != RC_OK) {
         tool_fail(w, rc == RC_NOT_FOUND ? "no such document or passage"
                                         : "the library could not be read");

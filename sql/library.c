@@ -88,6 +88,7 @@ struct hit {
 
 /* What is to be given out. */
 struct hits {
+    const char *owner; /* for whom: "" for nobody's own documents */
     struct hit hit[LIBRARY_MAX_RESULTS];
     size_t n;
     size_t limit;
@@ -132,15 +133,16 @@ static void raise_subjects(struct finds *finds)
     qsort(finds->hit, finds->n, sizeof(finds->hit[0]), by_score);
 }
 
-static enum rc find(struct library *lib, const char *query, size_t limit,
-                    struct finds *finds)
+static enum rc find(struct library *lib, const struct hits *hits,
+                    const char *query, struct finds *finds)
 {
     struct dbq *q = db_use(lib->db, STMT_LIBRARY_SEARCH);
 
     finds->n = 0;
     db_bind_text(q, ":query", query);
+    db_bind_text(q, ":owner", hits->owner);
     db_bind_i64(q, ":ranked", MOST_RANKED);
-    db_bind_i64(q, ":limit", (int64_t)(limit * FETCH_FACTOR));
+    db_bind_i64(q, ":limit", (int64_t)(hits->limit * FETCH_FACTOR));
     while (db_next(q)) {
         double share = db_i64(q, 3) != 0 ? LINKS_SHARE : 1;
 
@@ -178,7 +180,7 @@ static enum rc gather(struct library *lib, const struct library_terms *terms,
     if (query == NULL || finds == NULL) {
         return RC_TOO_LARGE;
     }
-    rc = find(lib, query, hits->limit, finds);
+    rc = find(lib, hits, query, finds);
     if (rc != RC_OK) {
         return rc;
     }
@@ -204,18 +206,21 @@ static int by_count(const void *a, const void *b)
     return x->count < y->count ? -1 : x->count > y->count;
 }
 
-static enum rc count_term(struct library *lib, struct counted *c)
+static enum rc count_term(struct library *lib, const char *owner,
+                          struct counted *c)
 {
     struct dbq *q = db_use(lib->db, STMT_LIBRARY_TERM_COUNT);
 
     db_bind_text(q, ":query", c->term);
+    db_bind_text(q, ":owner", owner);
     db_bind_i64(q, ":limit", COMMON_TERM);
     return db_one_i64(q, &c->count);
 }
 
 /* The rarest terms, as many as can be ranked at once. Rare words tell most,
  * and common ones would take the time. None if all are common. */
-static enum rc keep_rare(struct library *lib, struct library_terms *terms)
+static enum rc keep_rare(struct library *lib, const char *owner,
+                         struct library_terms *terms)
 {
     struct counted all[LIBRARY_QUERY_MAX_TERMS] = {{NULL, 0}};
     size_t n = terms->n;
@@ -225,7 +230,7 @@ static enum rc keep_rare(struct library *lib, struct library_terms *terms)
         enum rc rc;
 
         all[i].term = terms->term[i];
-        rc = count_term(lib, &all[i]);
+        rc = count_term(lib, owner, &all[i]);
         if (rc != RC_OK) {
             return rc;
         }
@@ -257,13 +262,24 @@ static enum rc find_hits(struct library *lib, const char *text,
         return rc;
     }
     rare = terms;
-    rc = keep_rare(lib, &rare);
+    rc = keep_rare(lib, hits->owner, &rare);
     if (rc == RC_OK && rare.n > 0) {
         rc = gather(lib, &rare, " OR ", hits);
     } else if (rc == RC_OK && hits->n == 0) {
         rc = gather(lib, &terms, " OR ", hits);
     }
     return rc;
+}
+
+/* The name of an own document, which is not absolute: behind the second
+ * slash. */
+static const char *shown_path(const char *path)
+{
+    const char *slash =
+        path == NULL || path[0] == '/' ? NULL : strchr(path, '/');
+
+    slash = slash == NULL ? NULL : strchr(slash + 1, '/');
+    return slash == NULL ? path : slash + 1;
 }
 
 static enum rc load_passage(struct library *lib, const struct hit *h,
@@ -276,23 +292,25 @@ static enum rc load_passage(struct library *lib, const struct hit *h,
     db_bind_i64(q, ":seq", h->seq);
     found = db_next(q);
     if (found) {
-        *out = (struct library_passage){.id = db_i64(q, 0),
-                                        .n = db_i64(q, 1),
-                                        .title = db_text(q, 2, arena),
-                                        .path = db_text(q, 3, arena),
-                                        .heading = db_text(q, 4, arena),
-                                        .text = db_text(q, 5, arena),
-                                        .score = h->score};
+        *out =
+            (struct library_passage){.id = db_i64(q, 0),
+                                     .n = db_i64(q, 1),
+                                     .title = db_text(q, 2, arena),
+                                     .path = shown_path(db_text(q, 3, arena)),
+                                     .heading = db_text(q, 4, arena),
+                                     .text = db_text(q, 5, arena),
+                                     .score = h->score};
     }
     rc = db_end(q);
     return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
 }
 
-enum rc library_search(struct library *lib, const char *text, size_t limit,
-                       struct arena *arena, struct library_passage *out,
-                       size_t *n)
+enum rc library_search(struct library *lib, const char *owner, const char *text,
+                       size_t limit, struct arena *arena,
+                       struct library_passage *out, size_t *n)
 {
     struct hits hits = {
+        .owner = owner,
         .limit = limit < LIBRARY_MAX_RESULTS ? limit : LIBRARY_MAX_RESULTS};
     enum rc rc;
 
@@ -314,14 +332,15 @@ enum rc library_search(struct library *lib, const char *text, size_t limit,
 
 /* --- reading ----------------------------------------------------------- */
 
-static enum rc find_by_id(struct library *lib, int64_t id, int64_t *document_id,
-                          int64_t *n)
+static enum rc find_by_id(struct library *lib, const char *owner, int64_t id,
+                          int64_t *document_id, int64_t *n)
 {
     struct dbq *q = db_use(lib->db, STMT_LIBRARY_PASSAGE_FIND);
     bool found;
     enum rc rc;
 
     db_bind_i64(q, ":id", id);
+    db_bind_text(q, ":owner", owner);
     found = db_next(q);
     if (found) {
         *document_id = db_i64(q, 0);
@@ -341,7 +360,8 @@ static bool ends_in(const char *path, const char *tail)
            (tail[0] == '/' || path[len - tail_len - 1] == '/');
 }
 
-static enum rc find_by_tail(struct library *lib, const char *tail, int64_t *id)
+static enum rc find_by_tail(struct library *lib, const char *owner,
+                            const char *tail, int64_t *id)
 {
     const char *slash = strrchr(tail, '/');
     struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_BY_NAME);
@@ -349,8 +369,9 @@ static enum rc find_by_tail(struct library *lib, const char *tail, int64_t *id)
     enum rc rc;
 
     db_bind_text(q, ":name", slash == NULL ? tail : slash + 1);
+    db_bind_text(q, ":owner", owner);
     while (db_next(q)) {
-        const char *path = db_text(q, 1, lib->work);
+        const char *path = shown_path(db_text(q, 1, lib->work));
 
         if (path != NULL && ends_in(path, tail)) {
             *id = db_i64(q, 0);
@@ -361,8 +382,8 @@ static enum rc find_by_tail(struct library *lib, const char *tail, int64_t *id)
     return rc == RC_OK && found != 1 ? RC_NOT_FOUND : rc;
 }
 
-enum rc library_find_path(struct library *lib, const char *path, int64_t *id,
-                          const char **title)
+enum rc library_find_path(struct library *lib, const char *path,
+                          struct library_found *out)
 {
     struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_FIND);
     bool found;
@@ -371,28 +392,51 @@ enum rc library_find_path(struct library *lib, const char *path, int64_t *id,
     db_bind_text(q, ":path", path);
     found = db_next(q);
     if (found) {
-        *id = db_i64(q, 0);
-        *title = db_text(q, 1, lib->work);
+        out->id = db_i64(q, 0);
+        out->title = db_text(q, 1, lib->work);
     }
     rc = db_end(q);
     return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
 }
 
+/* An own document by its name, or a shared one by its path. */
+static enum rc find_whole(struct library *lib, const char *owner,
+                          const char *path, int64_t *id)
+{
+    struct library_found found;
+    enum rc rc;
+
+    if (path[0] != '/') {
+        if (owner[0] == '\0') {
+            return RC_NOT_FOUND;
+        }
+        path = arena_printf(lib->work, LIBRARY_OWN_PATH, owner, path);
+        if (path == NULL) {
+            return RC_TOO_LARGE;
+        }
+    }
+    rc = library_find_path(lib, path, &found);
+    if (rc == RC_OK) {
+        *id = found.id;
+    }
+    return rc;
+}
+
 static enum rc locate(struct library *lib, const struct library_place *place,
                       int64_t *document_id, int64_t *from)
 {
-    const char *title;
+    const char *owner = place->owner == NULL ? "" : place->owner;
     int64_t named = 0;
     enum rc rc;
 
     if (place->passage_id != 0) {
-        rc = find_by_id(lib, place->passage_id, document_id, &named);
+        rc = find_by_id(lib, owner, place->passage_id, document_id, &named);
     } else if (place->path == NULL || place->path[0] == '\0') {
         return RC_NOT_FOUND;
     } else {
-        rc = library_find_path(lib, place->path, document_id, &title);
+        rc = find_whole(lib, owner, place->path, document_id);
         if (rc == RC_NOT_FOUND) {
-            rc = find_by_tail(lib, place->path, document_id);
+            rc = find_by_tail(lib, owner, place->path, document_id);
         }
     }
     *from = place->from < 0 ? named : place->from;
@@ -410,7 +454,7 @@ static enum rc get_document(struct library *lib, int64_t id,
     found = db_next(q);
     if (found) {
         out->title = db_text(q, 0, arena);
-        out->path = db_text(q, 1, arena);
+        out->path = shown_path(db_text(q, 1, arena));
         out->total = db_i64(q, 2);
     }
     rc = db_end(q);
@@ -478,6 +522,48 @@ enum rc library_read(struct library *lib, const struct library_place *place,
         *out = pages;
     }
     return rc;
+}
+
+enum rc library_entries(struct library *lib, const char *owner,
+                        const char *after, size_t limit, struct arena *arena,
+                        struct library_entry **out, size_t *n)
+{
+    struct library_entry *list =
+        arena_alloc(arena, (limit + 1) * sizeof(*list));
+    size_t count = 0;
+    struct dbq *q;
+    enum rc rc;
+
+    if (list == NULL) {
+        return RC_TOO_LARGE;
+    }
+    q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_PAGE);
+    db_bind_text(q, ":owner", owner);
+    db_bind_text(q, ":after", after);
+    db_bind_i64(q, ":limit", (int64_t)limit);
+    while (db_next(q)) {
+        list[count++] =
+            (struct library_entry){.path = shown_path(db_text(q, 0, arena)),
+                                   .mtime_ns = db_i64(q, 1),
+                                   .size_bytes = db_i64(q, 2),
+                                   .error = db_text(q, 3, arena),
+                                   .title = db_text(q, 4, arena),
+                                   .passages = db_i64(q, 5)};
+    }
+    rc = db_end(q);
+    if (rc == RC_OK) {
+        *out = list;
+        *n = count;
+    }
+    return rc;
+}
+
+enum rc library_count(struct library *lib, const char *owner, int64_t *out)
+{
+    struct dbq *q = db_use(lib->db, STMT_LIBRARY_DOCUMENT_COUNT);
+
+    db_bind_text(q, ":owner", owner);
+    return db_one_i64(q, out);
 }
 
 enum rc library_scanned_ms(struct library *lib, int64_t *out)

@@ -6,6 +6,10 @@
  * writes it, the runtime reads it. A document's rows are replaced in one
  * transaction, so that a reader sees the old passages or the new ones.
  *
+ * A document is shared, or an account's own: its owner is the name of the
+ * account's folder (library_files.h), "" for shared ones. Whoever searches or
+ * reads says for which account, and sees the shared ones and that account's.
+ *
  * A passage's id follows from the document's path, the passage's heading and
  * its text. It is the same after every run that finds the same words in the
  * same file, and after the whole library was made anew; it fits a double.
@@ -23,6 +27,9 @@
 #include "sql/base/arena.h"
 #include "sql/base/hash.h"
 #include "sql/base/rc.h"
+
+/* Owner and name of an own document, as a path. */
+#define LIBRARY_OWN_PATH "library/%s/%s"
 
 #define LIBRARY_MAX_RESULTS      50
 #define LIBRARY_MAX_PER_DOCUMENT 3 /* passages of one document in a result */
@@ -43,7 +50,8 @@ struct library_passage {
     int64_t id;
     int64_t n; /* place in its document, from 0 */
     const char *title;
-    const char *path;    /* absolute: what a source cites as its location */
+    const char *path;    /* what a source cites as its location: absolute, or
+                          * the name of an own document */
     const char *heading; /* "Outer > Inner"; "" before the first heading */
     const char *text;
     double score; /* larger is better; comparable within one result only */
@@ -56,14 +64,16 @@ struct library_passage {
  * first; others follow while there is room. At most LIBRARY_MAX_PER_DOCUMENT
  * passages of one document are given, and each text only once. *n is 0 if
  * nothing fits or text holds no word. Memory belongs to the arena. */
-enum rc library_search(struct library *, const char *text, size_t limit,
-                       struct arena *, struct library_passage *out,
-                       size_t *n) RC_MUST_CHECK;
+enum rc library_search(struct library *, const char *owner, const char *text,
+                       size_t limit, struct arena *,
+                       struct library_passage *out, size_t *n) RC_MUST_CHECK;
 
 /* Where to read: by passage id, or by path. */
 struct library_place {
+    const char *owner;  /* NULL: shared documents alone */
     int64_t passage_id; /* 0: by path */
-    const char *path;   /* whole, or its end ("wal.html") if only one fits */
+    const char *path;   /* whole, or its end ("wal.html") if only one fits;
+                         * an own document before shared ones */
     int64_t from;       /* first passage, from 0; -1: the named one, or 0 */
     size_t max_bytes;   /* of text; one passage is always given */
 };
@@ -95,6 +105,24 @@ struct library_totals {
 enum rc library_stats(struct library *,
                       struct library_totals *out) RC_MUST_CHECK;
 
+/* Documents of an owner ("": shared ones), by path, behind after (""), at most
+ * limit. */
+struct library_entry {
+    const char *path; /* as in struct library_passage */
+    const char *title;
+    int64_t mtime_ns;
+    int64_t size_bytes;
+    const char *error; /* "" if it could be read */
+    int64_t passages;
+};
+enum rc library_entries(struct library *, const char *owner, const char *after,
+                        size_t limit, struct arena *,
+                        struct library_entry **out, size_t *n) RC_MUST_CHECK;
+
+/* How many those are. */
+enum rc library_count(struct library *, const char *owner,
+                      int64_t *out) RC_MUST_CHECK;
+
 /* --- indexing ---------------------------------------------------------- */
 
 /* A document as the library knows it. */
@@ -117,7 +145,8 @@ struct library_text {
 };
 /* A document to store. */
 struct library_document {
-    const char *path;
+    const char *path;  /* absolute, or LIBRARY_OWN_PATH of an own one */
+    const char *owner; /* NULL: shared */
     const char *title;
     int64_t mtime_ns;
     int64_t size_bytes;

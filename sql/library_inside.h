@@ -13,8 +13,13 @@ struct library {
     struct arena *work; /* reset by every call that uses it */
 };
 
-/* RC_NOT_FOUND if there is none. The title belongs to lib->work. */
-enum rc library_find_path(struct library *, const char *path, int64_t *id,
-                          const char **title) RC_MUST_CHECK;
+/* A document by its whole path. The title belongs to lib->work. */
+struct library_found {
+    int64_t id;
+    const char *title;
+};
+/* RC_NOT_FOUND if there is none. */
+enum rc library_find_path(struct library *, const char *path,
+                          struct library_found *) RC_MUST_CHECK;
 
 #endif

@@ -184,11 +184,26 @@ static enum rc free_id(struct library *lib, const struct library_document *d,
     return RC_CONFLICT;
 }
 
+/* The passage that was added last is its owner's alone. */
+static enum rc own_passage(struct library *lib, int64_t seq, const char *owner)
+{
+    struct dbq *q;
+
+    if (owner == NULL || owner[0] == '\0') {
+        return RC_OK;
+    }
+    q = db_use(lib->db, STMT_LIBRARY_OWNED_ADD);
+    db_bind_i64(q, ":seq", seq);
+    db_bind_text(q, ":owner", owner);
+    return db_run(q);
+}
+
 static enum rc add_passage(struct library *lib, int64_t document_id,
                            const struct library_document *d, struct fresh *f)
 {
     const struct library_text *t = &d->texts[f->n];
     enum rc rc = free_id(lib, d, f);
+    int64_t seq;
     struct dbq *q;
 
     if (rc != RC_OK) {
@@ -203,9 +218,13 @@ static enum rc add_passage(struct library *lib, int64_t document_id,
     db_bind_text(q, ":heading", t->heading);
     db_bind_text(q, ":text", t->text);
     rc = db_run(q);
+    seq = db_last_id(lib->db);
     if (rc == RC_OK) {
-        rc = index_words(lib, STMT_LIBRARY_FTS_ADD, db_last_id(lib->db),
-                         d->title, t->heading, t->text);
+        rc = own_passage(lib, seq, d->owner);
+    }
+    if (rc == RC_OK) {
+        rc = index_words(lib, STMT_LIBRARY_FTS_ADD, seq, d->title, t->heading,
+                         t->text);
     }
     return rc;
 }
@@ -301,6 +320,7 @@ static enum rc store_row(struct library *lib, enum stmt_id stmt,
     if (id == 0) {
         db_bind_text(q, ":path", d->path);
         db_bind_text(q, ":name", slash == NULL ? d->path : slash + 1);
+        db_bind_text(q, ":owner", d->owner == NULL ? "" : d->owner);
     } else {
         db_bind_i64(q, ":id", id);
     }
@@ -317,19 +337,20 @@ static enum rc put_document(struct library *lib,
                             const struct library_document *d)
 {
     struct fresh *list = plan_passages(d, lib->work);
-    const char *old_title = NULL;
+    struct library_found old = {.title = ""};
     int64_t id = 0;
     enum rc rc;
 
     if (list == NULL) {
         return RC_TOO_LARGE;
     }
-    rc = library_find_path(lib, d->path, &id, &old_title);
+    rc = library_find_path(lib, d->path, &old);
     if (rc == RC_NOT_FOUND) {
         rc = store_row(lib, STMT_LIBRARY_DOCUMENT_ADD, d, 0);
         id = db_last_id(lib->db);
     } else if (rc == RC_OK) {
-        rc = sort_out_stale(lib, id, old_title, d, list);
+        id = old.id;
+        rc = sort_out_stale(lib, id, old.title, d, list);
         if (rc == RC_OK) {
             rc = store_row(lib, STMT_LIBRARY_DOCUMENT_CHANGE, d, id);
         }

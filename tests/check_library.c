@@ -78,7 +78,7 @@ static size_t search(const char *text, size_t limit)
 {
     size_t n = 99;
 
-    ck_assert_int_eq(library_search(look(), text, limit, arena, found, &n),
+    ck_assert_int_eq(library_search(look(), "", text, limit, arena, found, &n),
                      RC_OK);
     ck_assert_uint_le(n, limit);
     return n;
@@ -354,6 +354,118 @@ START_TEST(test_one_run_at_a_time)
     ck_assert_int_eq(close(fd), 0);
     index_docs();
     assert_counts(1, 1, 0, 0);
+}
+END_TEST
+
+/* --- owners
+ * -------------------------------------------------------------------------
+ */
+
+static size_t search_as(const char *owner, const char *text)
+{
+    size_t n = 99;
+
+    ck_assert_int_eq(library_search(look(), owner, text, 10, arena, found, &n),
+                     RC_OK);
+    return n;
+}
+
+static enum rc read_as(const char *owner, const char *path, int64_t id,
+                       struct library_pages *pages)
+{
+    return library_read(look(),
+                        &(struct library_place){.owner = owner,
+                                                .path = path,
+                                                .passage_id = id,
+                                                .from = -1,
+                                                .max_bytes = 1000},
+                        arena, pages);
+}
+
+static void make_two_owners(void)
+{
+    ck_assert_int_eq(mkdir(tmp_path("library"), 0700), 0);
+    ck_assert_int_eq(mkdir(tmp_path("library/ann"), 0700), 0);
+    ck_assert_int_eq(mkdir(tmp_path("library/ben"), 0700), 0);
+    (void)tmp_write("docs/shared.md", "# Shared\n\nThe herring of all.\n");
+    (void)tmp_write("library/ann/a.md", "# Own\n\nThe herring of Ann.\n");
+    (void)tmp_write("library/ben/a.md", "# Own\n\nThe herring of Ben.\n");
+    (void)tmp_write("library/ben/b.md", "# Own\n\nA kipper of Ben.\n");
+    index_docs();
+    assert_counts(4, 4, 0, 0);
+}
+
+START_TEST(test_an_account_sees_its_own_and_shared_documents)
+{
+    struct library_pages pages;
+    int64_t id;
+
+    make_two_owners();
+    ck_assert_uint_eq(search_as("", "herring"), 1);
+    ck_assert_uint_eq(search_as("ann", "herring"), 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_ptr_null(strstr(found[i].text, "Ben"));
+    }
+    ck_assert_uint_eq(search_as("ann", "kipper"), 0);
+    ck_assert_uint_eq(search_as("ben", "kipper"), 1);
+    ck_assert_str_eq(found[0].path, "b.md");
+    id = found[0].id;
+    ck_assert_int_eq(read_as("ben", NULL, id, &pages), RC_OK);
+    ck_assert_str_eq(pages.path, "b.md");
+    ck_assert_int_eq(read_as("ann", NULL, id, &pages), RC_NOT_FOUND);
+    ck_assert_int_eq(read_as(NULL, NULL, id, &pages), RC_NOT_FOUND);
+    ck_assert_int_eq(read_as("ann", "a.md", 0, &pages), RC_OK);
+    ck_assert_ptr_nonnull(strstr(pages.passages[0].text, "Ann"));
+    check_whole();
+}
+END_TEST
+
+START_TEST(test_no_path_leads_to_anothers_document)
+{
+    static const char *const PATHS[] = {
+        "b.md",  "library/ben/b.md",  "ben/b.md", "../ben/b.md",
+        "/b.md", "/library/ben/b.md", "",         "./b.md"};
+    struct library_pages pages;
+
+    make_two_owners();
+    ck_assert_int_eq(read_as("ben", "b.md", 0, &pages), RC_OK);
+    for (size_t i = 0; i < sizeof(PATHS) / sizeof(PATHS[0]); i++) {
+        ck_assert_msg(read_as("ann", PATHS[i], 0, &pages) == RC_NOT_FOUND, "%s",
+                      PATHS[i]);
+    }
+}
+END_TEST
+
+START_TEST(test_a_shared_folder_around_the_data_shares_nothing_own)
+{
+    make_two_owners();
+    ck_assert_int_eq(index_folders(dir), RC_OK);
+    ck_assert_uint_eq(search_as("", "herring"), 1);
+    ck_assert_int_eq(index_folders(tmp_path("library/ben")), RC_OK);
+    ck_assert_int_eq(counts.folders_failed, 1);
+    ck_assert_uint_eq(search_as("", "kipper"), 0);
+    ck_assert_uint_eq(search_as("ben", "kipper"), 1);
+}
+END_TEST
+
+START_TEST(test_ids_of_own_passages_do_not_depend_on_the_place)
+{
+    int64_t id;
+
+    make_two_owners();
+    ck_assert_uint_eq(search_as("ben", "kipper"), 1);
+    id = found[0].id;
+    library_close(lib);
+    lib = NULL;
+    ck_assert_int_eq(unlink(tmp_path("library.db")), 0);
+    (void)unlink(tmp_path("library.db-wal"));
+    (void)unlink(tmp_path("library.db-shm"));
+    ck_assert_int_eq(mkdir(tmp_path("moved"), 0700), 0);
+    ck_assert_int_eq(rename(tmp_path("library"), tmp_path("moved/library")), 0);
+    dir = tmp_path("moved");
+    ck_assert_int_eq(index_folders(""), RC_OK);
+    ck_assert_uint_eq(search_as("ben", "kipper"), 1);
+    ck_assert_int_eq(found[0].id, id);
 }
 END_TEST
 
@@ -891,6 +1003,12 @@ Suite *library_suite(void)
     tcase_add_test(tc, test_a_forbidden_file_is_read_when_allowed);
     tcase_add_test(tc, test_broken_pages);
     tcase_add_test(tc, test_one_run_at_a_time);
+
+    tc = add_case(suite, "owners");
+    tcase_add_test(tc, test_an_account_sees_its_own_and_shared_documents);
+    tcase_add_test(tc, test_no_path_leads_to_anothers_document);
+    tcase_add_test(tc, test_a_shared_folder_around_the_data_shares_nothing_own);
+    tcase_add_test(tc, test_ids_of_own_passages_do_not_depend_on_the_place);
 
     tc = add_case(suite, "ids");
     tcase_add_test(tc, test_ids_stay_with_their_words);

@@ -25,6 +25,7 @@ static suite_fn *const SUITES[] = {
     id_suite,
     json_suite,
     layers_suite,
+    library_files_suite,
     library_suite,
     log_suite,
     mcp_message_suite,

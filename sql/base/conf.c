@@ -125,7 +125,12 @@ static const struct row ROW[] = {
     NUMBER("budget.deep.tokens", 2000000, 100, 10000000000, deep.tokens,
            "The same for deep research."),
     TEXT("library", "", TYPE_TEXT, library,
-         "Folders of documents to search, separated by `:`."),
+         "Folders of documents to search, separated by `:`. All accounts "
+         "search them, beside what each has added itself."),
+    NUMBER("library.max_files", 1000, 0, 10000, library_max_files,
+           "Files that one account may add to its library; 0: none."),
+    NUMBER("library.max_bytes", 268435456, 0, 1000000000000, library_max_bytes,
+           "Their bytes together. One file has at most 5 MiB."),
     TEXT("web.fetch", "off", TYPE_SWITCH, web_fetch,
          "`on`: the model may read pages of the web, by `web_fetch`."),
     TEXT("web.allow", "", TYPE_ALLOWED, web_allow,

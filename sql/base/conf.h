@@ -60,7 +60,9 @@ struct conf {
     struct conf_budget normal; /* budget.normal.requests ... */
     struct conf_budget deep;   /* budget.deep.requests ... */
 
-    const char *library; /* library: folders, separated by ':' */
+    const char *library;       /* library: folders, separated by ':' */
+    int64_t library_max_files; /* library.max_files: of one account. 1000 */
+    int64_t library_max_bytes; /* library.max_bytes: of one account. 256 MiB */
 
     int64_t web_fetch;          /* web.fetch: on or off */
     const char *web_allow;      /* web.allow: names and address ranges */

@@ -24,6 +24,7 @@ Suite *http_suite(void);
 Suite *id_suite(void);
 Suite *json_suite(void);
 Suite *layers_suite(void);
+Suite *library_files_suite(void);
 Suite *library_suite(void);
 Suite *log_suite(void);
 Suite *mcp_message_suite(void);

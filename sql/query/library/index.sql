@@ -17,11 +17,11 @@ SELECT title
   FROM document
  WHERE id = :id;
 
--- stmt: LIBRARY_DOCUMENT_ADD write params=8 cols=0
+-- stmt: LIBRARY_DOCUMENT_ADD write params=9 cols=0
 INSERT INTO document (path, name, title, mtime_ns, size_bytes, hash,
-                      indexed_ms, error)
+                      indexed_ms, error, owner)
 VALUES (:path, :name, :title, :mtime_ns, :size_bytes, :hash,
-        :indexed_ms, :error);
+        :indexed_ms, :error, :owner);
 
 -- stmt: LIBRARY_DOCUMENT_CHANGE write params=7 cols=0
 UPDATE document
@@ -54,6 +54,9 @@ SELECT 1
 -- stmt: LIBRARY_PASSAGE_ADD write params=7 cols=0
 INSERT INTO passage (id, document_id, n, start_hash, links, heading, text)
 VALUES (:id, :document_id, :n, :start_hash, :links, :heading, :text);
+
+-- stmt: LIBRARY_OWNED_ADD write params=2 cols=0
+INSERT INTO owned (seq, owner) VALUES (:seq, :owner);
 
 -- stmt: LIBRARY_PASSAGE_PLACE write params=2 cols=0
 -- The same words at another place of their document.
