@@ -4,6 +4,7 @@
 
 #include "runtime/cmd_index.h"
 #include "runtime/cmd_read.h"
+#include "runtime/cmd_library.h"
 #include "runtime/cmd_run.h"
 
 struct verb {
@@ -17,6 +18,9 @@ static const struct verb VERBS[] = {
     {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
     {"read", cmd_read, "type charset < document",
      "turn a document into passages; the runtime calls it"},
+    {"library", cmd_library,
+     "add|list|remove [-c file] [-a account] [<file|folder|name>...]",
+     "documents of an account, beside the shared folders"},
     {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
      "start everything in the foreground, behind an nginx of its own"},
 };

@@ -693,6 +693,9 @@ enum rc loop_run(struct runtime *rt)
     rt->mem = arena_new(TURN_BYTES);
     rc = rt->mem == NULL ? RC_NOMEM : find_work(rt);
     if (rc == RC_OK) {
+        rc = find_wants(rt); /* the ring for them may have been missed */
+    }
+    if (rc == RC_OK) {
         rc = commit_turn(rt, clock_boot_ms());
     }
     while (rc == RC_OK && !rt->stopping) {
