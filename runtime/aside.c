@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "runtime/cmd_index.h"
-#include "runtime/cmd_read.h"
 #include "runtime/cmd_library.h"
+#include "runtime/cmd_read.h"
 #include "runtime/cmd_run.h"
 
 struct verb {
