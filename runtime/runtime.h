@@ -174,8 +174,8 @@ struct runtime {
     struct doorbell *bell;
     struct library *library; /* NULL until something is indexed */
     struct indexer *indexer;
-    struct mcp *mcp;         /* NULL: no server configured */
-    struct reader *reader;   /* NULL: no web configured */
+    struct mcp *mcp;       /* NULL: no server configured */
+    struct reader *reader; /* NULL: no web configured */
     struct address_list web_allowed;
     const struct model_chat_profile *profile;
     char *chat_url;
