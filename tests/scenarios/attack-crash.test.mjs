@@ -291,7 +291,9 @@ test('the doorbell deleted and replaced while a Run is at work', BOUND, async (t
 });
 
 test('a full disk in mid-research: told in the log, and the Run goes on when there is room', BOUND, async (t) => {
-  const { model, aside, research, whole, sql } = await started(t, { 'model.context_tokens': 1000000 });
+  const { model, aside, research, whole, sql } = await started(t, {
+    'model.context_tokens': 1000000, 'model.prompt_tokens': 900000,
+  });
   const run = promisify(execFile);
   model.next('research', async (req, reply) => {
     reply.text('x');
