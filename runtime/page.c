@@ -126,7 +126,10 @@ static bool by_bytes(const char *bytes, size_t len, enum page_type *out)
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        head[i] = bytes[i] == '\0' ? ' ' : bytes[i];
+        head[i] = bytes[i];
+        if (head[i] == '\0') {
+            head[i] = ' ';
+        }
     }
     head[n] = '\0';
     *out = strcasestr(head, "<html") != NULL ||

@@ -19,6 +19,14 @@ const LEAVE_MS = 200;
 const WIDTH_PX = 380;
 const TEXT_CHARS = 700;
 
+/** A page of the web can be opened where it stands.
+ *  @param {string} location */
+function placeOf(location) {
+    return /^https?:\/\//.test(location)
+        ? html`<a href=${location} target="_blank"
+            rel="noopener noreferrer">${location}</a>` : location;
+}
+
 /** @param {string} run @param {HTMLElement} anchor */
 function showPassage(run, anchor) {
     clearTimeout(leaving);
@@ -133,7 +141,7 @@ export function Passage() {
             <p class="passage-text" dir="auto">${
                 source.text.length > TEXT_CHARS
                     ? `${source.text.slice(0, TEXT_CHARS)}…` : source.text}</p>
-            <p class="quiet passage-place">${source.location}</p>`
+            <p class="quiet passage-place">${placeOf(source.location)}</p>`
             : html`<p class="quiet">${missing ? t('source.loading')
                 : t('source.none', { n: now.n })}</p>`}
     </div>`;
