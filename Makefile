@@ -116,11 +116,15 @@ PAGE_SRC := $(shell find static -type f)
 .PHONY: page
 page: $(BUILD)/static/index.html
 
-# npm packages, once per lock file.
+# npm packages, once per lock file: those of the page, and for the tests all.
 $(BUILD)/npm.stamp: package.json package-lock.json
 	@mkdir -p $(@D)
-	npm ci --silent
+	npm ci --silent --omit=dev
 	@touch $@
+$(BUILD)/npm-all.stamp: package.json package-lock.json
+	@mkdir -p $(@D)
+	npm ci --silent
+	@touch $(BUILD)/npm.stamp $@
 
 $(BUILD)/static/index.html: $(PAGE_SRC) $(BUILD)/npm.stamp
 	node static/tools/assemble.mjs $(BUILD)/static
@@ -189,7 +193,7 @@ SANITIZE := SAN=address,undefined
 NODE_TEST := timeout -k 20 1200 node tests/run.mjs
 
 .PHONY: test test-build check scenarios browser e2e pictures bench
-test-build:
+test-build: $(BUILD)/npm-all.stamp
 	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check
 	@$(BUILDING) all
 test: deps-test ## build with sanitizers too, then run all tests
@@ -266,8 +270,8 @@ lint-layers:
 	@awk -f tests/lint/layers.awk $(C_FILES) $(H_FILES)
 lint-words:
 	@git ls-files -z | xargs -0 awk -f tests/lint/words.awk
-lint-types:
-	@if test -f package.json; then npm run --silent types; fi
+lint-types: $(BUILD)/npm-all.stamp
+	@npm run --silent types
 lint-cppcheck: $(GEN)/stmt.h $(GEN)/run_conf.h
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability \
 	   --error-exitcode=1 --inline-suppr --suppress=missingIncludeSystem \
