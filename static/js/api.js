@@ -2,8 +2,8 @@
  * api.js - the only user of fetch. Paths hang on where the page stands, so
  * that it works below any prefix.
  *
- * @import { Accepted, Changes, ConversationRead, Health, Mode, Overview,
- *           RunList, RunRead, SearchRead } from './types.js'
+ * @import { Accepted, Changes, ConversationRead, Health, LibraryRead, Mode,
+ *           Overview, RunList, RunRead, SearchRead } from './types.js'
  */
 
 import { FILES, ROOT } from './place.js';
@@ -115,6 +115,21 @@ export const conversation = (conversation, before) =>
  *  @returns {Promise<SearchRead>} */
 export const search = (text, before) => call('GET', `search?q=${id(text)}${
     before ? `&before=${before}` : ''}`);
+
+/** Documents, the account's own and shared ones.
+ *  @param {string} [after]  `next` of the page before
+ *  @returns {Promise<LibraryRead>} */
+export const library = (after) => call('GET', `library${
+    after ? `?after=${id(after)}` : ''}`);
+
+/** Where a document lies. @param {string} name */
+export const documentPath = (name) => new URL(`library/files/${
+    name.split('/').map(id).join('/')}`, API);
+
+/** @param {string} name */
+export const removeDocument = (name) => call('DELETE', documentPath(name).href);
+
+export const readLibraryAgain = () => call('POST', 'library/index');
 
 /** Research of all conversations, newest first.
  *  @param {string} state  '' for all @param {string} [before]  a Run

@@ -183,6 +183,10 @@ const KINDS = {
         }
         return [];
     },
+    'library.updated': (store) => {
+        store.libraryNews.value += 1;
+        return [];
+    },
     'conversation.deleted': (store, change) => {
         if (change.conversation_id) {
             dropConversation(store, change.conversation_id, change.seq);

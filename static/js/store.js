@@ -20,6 +20,8 @@ export class Store {
     feed = '';
     loaded = signal(false);
     account = signal('');
+    /** Counts how often the account's library became another. */
+    libraryNews = signal(0);
     health = signal(/** @type {Health | null} */ (null));
 
     /** By id; a deleted one stays as null, so that a late read cannot revive it.
@@ -67,6 +69,7 @@ export class Store {
             shelf.clear();
         }
         this.feed = '';
+        this.libraryNews.value += 1;
         this.conversations.value = new Map();
         this.active.value = [];
         this.unseen.value = new Set();

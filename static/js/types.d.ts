@@ -212,6 +212,27 @@ export interface Found {
     at: number;
 }
 
+export interface LibraryDocument {
+    id: string;
+    name: string;
+    bytes: number;
+    state: 'waiting' | 'indexed' | 'failed';
+    reason: string | null;
+    passages: number;
+    shared: boolean;
+}
+
+export interface LibraryRead {
+    as_of: number;
+    feed: string;
+    indexing: boolean;
+    documents: LibraryDocument[];
+    next: string | null;
+    shared: number;
+    used: { files: number, bytes: number };
+    limits: { files: number, bytes: number, file_bytes: number };
+}
+
 export interface SearchRead {
     as_of: number;
     feed: string;

@@ -16,6 +16,8 @@ export const listOpen = signal(false);
 export const openError = signal('');
 /** The dialog in which everything is found. */
 export const findOpen = signal(false);
+/** The dialog of the library. */
+export const libraryOpen = signal(false);
 /** Whether anybody can see this page. */
 export const visible = signal(true);
 /** Why the last action at a place was refused, by place.

@@ -35,6 +35,7 @@ export function App() {
                 id="panel"><p class="panel-empty quiet">${t(key)}</p></aside>`}
             />`}
             ${ui.findOpen.value && html`<${Late} load=${loadFind} />`}
+            ${ui.libraryOpen.value && html`<${Late} load=${loadLibrary} />`}
             <${Passage} />
             <div class="veil" onClick=${() => { ui.listOpen.value = false; }}>
             </div>
@@ -46,6 +47,7 @@ export function App() {
 // --- what comes after the first picture --------------------------------------
 
 const loadPanel = () => import('./panel.js').then((m) => m.Panel);
+const loadLibrary = () => import('./library.js').then((m) => m.Library);
 const loadFind = () => import('./find.js').then((m) => m.Find);
 
 export function preload() {

@@ -32,6 +32,9 @@ export function ConversationList() {
                 onClick=${() => { ui.findOpen.value = true; }}>
                 <${Icon} name="search" /> ${t('find.open')}
                 <kbd aria-hidden="true">Ctrl K</kbd></button>
+            <button type="button" class="new find-open" aria-haspopup="dialog"
+                onClick=${() => { ui.libraryOpen.value = true; }}>
+                <${Icon} name="file" /> ${t('library')}</button>
             ${store.loaded.value && all.length === 0 && html`
                 <p class="quiet list-empty">${t('list.empty')}</p>`}
             <ul class="conversations">
