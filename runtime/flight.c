@@ -20,6 +20,7 @@
 #define TEXT_BYTES       (256u << 10)
 #define ERROR_BODY_BYTES (64u << 10)
 #define SAYING_BYTES     200
+#define ERROR_TOLD_BYTES 150 /* of what the endpoint says of an error */
 #define SAYING_EVERY_MS  500
 
 struct flight {
@@ -142,8 +143,12 @@ static void describe(const struct outcome *o, char *out, size_t len)
     } else if (o->error.kind != MODEL_ERROR_NONE) {
         (void)snprintf(out, len,
                        "The model endpoint reported an error (status %ld): "
-                       "%.150s",
-                       o->status, o->error.message);
+                       "%.*s",
+                       o->status,
+                       (int)utf8_clip(o->error.message,
+                                      strlen(o->error.message),
+                                      ERROR_TOLD_BYTES),
+                       o->error.message);
     } else {
         (void)snprintf(out, len, "The model's reply was not usable: %s",
                        model_verdict_name(o->verdict));

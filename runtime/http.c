@@ -23,6 +23,7 @@
 
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
+#include "sql/base/utf8.h"
 
 const char *http_end_name(enum http_end end)
 {
@@ -200,6 +201,7 @@ static void describe(struct http_call *c, CURLcode code)
     struct http_result *r = &c->result;
     const char *own = text[r->end];
 
+    r->brief = "";
     if (r->end == HTTP_END_DONE) {
         return;
     }
@@ -209,13 +211,20 @@ static void describe(struct http_call *c, CURLcode code)
         own = "no memory";
     } else if (c->is_denied) {
         own = "the address is not allowed";
-    } else if (own == NULL) {
-        own = c->error[0] != '\0' ? c->error : curl_easy_strerror(code);
+    }
+    r->brief = own != NULL ? own : curl_easy_strerror(code);
+    if (own == NULL) {
+        own = c->error[0] != '\0' ? c->error : r->brief;
+    }
+    /* libcurl repeats what a stranger wrote, and cuts it anywhere. */
+    if (!utf8_valid(own, strlen(own))) {
+        own = r->brief;
     }
     (void)snprintf(r->detail, sizeof(r->detail), "%.*s",
-                   (int)sizeof(r->detail) - 1, own);
+                   (int)utf8_clip(own, strlen(own), sizeof(r->detail) - 1),
+                   own);
     for (char *p = r->detail; *p != '\0'; p++) {
-        if ((unsigned char)*p < ' ') {
+        if ((unsigned char)*p < ' ' || *p == 0x7f) {
             *p = ' ';
         }
     }

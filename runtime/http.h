@@ -90,7 +90,10 @@ struct http_result {
     /* What the headers of want said, "" if nothing (or more than 4 KiB); valid
      * during the callback. */
     const char *header[HTTP_WANT_MAX];
-    char detail[200]; /* one line for people; "" after HTTP_END_DONE */
+    char detail[200]; /* one line for people, UTF-8; "" after HTTP_END_DONE */
+    /* The same without names and addresses, where they are nobody's business:
+     * static; "" after HTTP_END_DONE. */
+    const char *brief;
 };
 
 /* Some bytes of the body, of a reply with this status; valid during the

@@ -199,6 +199,9 @@ static bool set_protocol(struct http_call *c, const struct http_options *o,
            curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, IDLE_MAX_SECONDS) ==
                CURLE_OK &&
            curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+           /* Whoever owns a name decides how long it takes to look it up: the
+            * thread that does is left to itself when the call ends. */
+           curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK &&
            curl_easy_setopt(e, CURLOPT_USERAGENT,
                             o->user_agent != NULL
                                 ? o->user_agent

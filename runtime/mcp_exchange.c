@@ -185,8 +185,8 @@ static void judge(struct mcp_exchange *x, const struct http_result *r)
     char line[MCP_LINE_BYTES];
 
     if (r->end != HTTP_END_DONE) {
-        mcp_message_line(r->detail, line);
-        complain(x, line);
+        /* It is told to the model, which is not to learn where servers are. */
+        complain(x, r->brief);
     } else if (r->status >= 300) {
         (void)snprintf(line, sizeof(line), "status %ld", r->status);
         complain(x, line);

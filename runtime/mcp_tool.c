@@ -72,8 +72,31 @@ static char *clipped(const char *text, size_t max)
     return copy;
 }
 
+/* Endpoints refuse a whole request for one schema that is none: what can be
+ * seen at its top. */
+static bool is_schema(const cJSON *schema)
+{
+    const cJSON *properties = json_get(schema, "properties");
+    const cJSON *required = json_get(schema, "required");
+    const cJSON *item;
+    bool ok = strcmp(json_str(schema, "type", ""), "object") == 0 &&
+              (properties == NULL || cJSON_IsObject(properties)) &&
+              (required == NULL || cJSON_IsArray(required));
+
+    cJSON_ArrayForEach(item, properties)
+    {
+        ok = ok && (cJSON_IsObject(item) || cJSON_IsBool(item));
+    }
+    cJSON_ArrayForEach(item, required)
+    {
+        ok = ok && cJSON_IsString(item);
+    }
+    return ok;
+}
+
 /* The schema as text; NULL with RC_OK: it cannot be offered. Names of dialects
- * are left out, since some endpoints refuse them. */
+ * are left out, since some endpoints refuse them; for the same reason there are
+ * always properties. */
 static enum rc print_schema(const cJSON *schema, char **out)
 {
     cJSON *copy;
@@ -81,8 +104,7 @@ static enum rc print_schema(const cJSON *schema, char **out)
     enum rc rc;
 
     *out = NULL;
-    if (!cJSON_IsObject(schema) ||
-        strcmp(json_str(schema, "type", ""), "object") != 0) {
+    if (!is_schema(schema)) {
         return RC_OK;
     }
     copy = cJSON_Duplicate(schema, true);
@@ -90,6 +112,11 @@ static enum rc print_schema(const cJSON *schema, char **out)
         return RC_NOMEM;
     }
     cJSON_DeleteItemFromObjectCaseSensitive(copy, "$schema");
+    if (json_get(copy, "properties") == NULL &&
+        cJSON_AddObjectToObject(copy, "properties") == NULL) {
+        cJSON_Delete(copy);
+        return RC_NOMEM;
+    }
     buf_init(&text, MCP_TOOL_SCHEMA_BYTES);
     rc = json_print(copy, &text);
     if (rc == RC_OK) {

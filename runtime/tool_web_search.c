@@ -7,6 +7,7 @@
 #include "runtime/runtime.h"
 #include "sql/base/hash.h"
 #include "sql/base/json.h"
+#include "sql/base/log.h"
 #include "sql/base/utf8.h"
 
 #define LIMIT_DEFAULT 8
@@ -133,8 +134,10 @@ static void take_reply(struct tool_work *w, const struct http_result *res)
     cJSON *tree = NULL;
 
     if (res->end != HTTP_END_DONE) {
-        fail(w, arena_printf(w->mem, "the search service failed: %s",
-                             res->detail));
+        /* Where it stands is not for the model, nor for who reads along. */
+        log_warn(NULL, "web.search_url: %s", res->detail);
+        fail(w,
+             arena_printf(w->mem, "the search service failed: %s", res->brief));
     } else if (res->status != 200) {
         fail(w, arena_printf(w->mem, "the search service answered %ld",
                              res->status));

@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "runtime/fault.h"
 #include "runtime/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
-#include "sql/base/utf8.h"
 #include "sql/base/utf8.h"
 #include "sql/store_lease.h"
 

@@ -1,4 +1,8 @@
+#include <dlfcn.h>
+#include <netdb.h>
 #include <poll.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +15,7 @@
 #include "runtime/http.h"
 #include "sql/base/buf.h"
 #include "sql/base/clock.h"
+#include "sql/base/utf8.h"
 #include "tests/support/peer.h"
 #include "tests/support/suites.h"
 
@@ -566,7 +571,9 @@ START_TEST(refused_connection)
     ck_assert_int_eq(s.result.end, HTTP_END_CONNECT);
     ck_assert(!s.result.sent);
     ck_assert_int_eq(s.result.status, 0);
-    ck_assert_str_ne(s.result.detail, "");
+    ck_assert_ptr_nonnull(strstr(s.result.detail, "127.0.0.1"));
+    ck_assert_str_ne(s.result.brief, "");
+    ck_assert_ptr_null(strstr(s.result.brief, "127.0.0.1"));
     close(fd);
 }
 END_TEST
@@ -1169,6 +1176,96 @@ START_TEST(own_descriptors_end_the_wait)
 }
 END_TEST
 
+/* --- names ------------------------------------------------------------- */
+
+#define SLOW_NAME "slow.test"
+
+typedef int look_up_fn(const char *, const char *, const struct addrinfo *,
+                       struct addrinfo **);
+
+static sem_t looks_up; /* posted by each look-up of SLOW_NAME */
+static sem_t let_go;   /* which it waits for */
+static atomic_int gave_up;
+
+/* The C library's, but for a name whose servers never answer. libcurl finds
+ * this one first. */
+int getaddrinfo(const char *name, const char *service,
+                const struct addrinfo *hints, struct addrinfo **out)
+{
+    struct timespec until;
+    look_up_fn *own;
+    void *found;
+
+    if (name == NULL || strcmp(name, SLOW_NAME) != 0) {
+        found = dlsym(RTLD_NEXT, "getaddrinfo");
+        memcpy(&own, &found, sizeof(own));
+        return own(name, service, hints, out);
+    }
+    (void)sem_post(&looks_up);
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += CASE_SECONDS / 2;
+    if (sem_timedwait(&let_go, &until) != 0) {
+        atomic_fetch_add(&gave_up, 1);
+    }
+    return EAI_AGAIN;
+}
+
+static void run_until_looked_up(void)
+{
+    while (sem_trywait(&looks_up) != 0) {
+        ck_assert_int_eq(http_wait(http, NULL, 0, 10), RC_OK);
+    }
+}
+
+/* Whoever chose the name must not hold up all other calls by it. */
+START_TEST(a_name_that_is_looked_up_for_ever_holds_up_nobody)
+{
+    struct http_options o = options("http://" SLOW_NAME "/");
+    struct http_call *call = NULL;
+    struct seen s;
+
+    ck_assert_int_eq(sem_init(&looks_up, 0, 0), 0);
+    ck_assert_int_eq(sem_init(&let_go, 0, 0), 0);
+    ck_assert_int_eq(http_start(http, &o, on_data, forbidden_done, NULL, &call),
+                     RC_OK);
+    run_until_looked_up();
+    http_cancel(call);
+    ck_assert_int_eq(atomic_load(&gave_up), 0);
+
+    o.connect_timeout_ms = 1;
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_CONNECT_TIMEOUT);
+    ck_assert_int_eq(atomic_load(&gave_up), 0);
+
+    o.connect_timeout_ms = 5000;
+    ck_assert_int_eq(http_start(http, &o, on_data, forbidden_done, NULL, &call),
+                     RC_OK);
+    run_until_looked_up();
+    http_free(http);
+    http = NULL;
+    ck_assert_int_eq(atomic_load(&gave_up), 0);
+    for (int i = 0; i < 3; i++) {
+        (void)sem_post(&let_go);
+    }
+}
+END_TEST
+
+/* --- bytes that are no text -------------------------------------------- */
+
+START_TEST(details_are_text)
+{
+    struct http_options o = options("http://h\xff\xc3\xa4.invalid/");
+    struct seen s;
+
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_CONNECT);
+    ck_assert_str_ne(s.result.detail, "");
+    ck_assert(utf8_valid(s.result.detail, strlen(s.result.detail)));
+}
+END_TEST
+
 START_TEST(ends_have_names)
 {
     for (int i = 0; i < HTTP_END__MAX; i++) {
@@ -1213,6 +1310,8 @@ Suite *http_suite(void)
     tcase_add_test(t, a_silent_stream_wakes_nobody);
     tcase_add_test(t, each_call_has_its_own_deadline);
     tcase_add_test(t, own_descriptors_end_the_wait);
+    tcase_add_test(t, a_name_that_is_looked_up_for_ever_holds_up_nobody);
+    tcase_add_test(t, details_are_text);
     tcase_add_test(t, ends_have_names);
     suite_add_tcase(s, t);
     return s;

@@ -117,6 +117,9 @@ START_TEST(a_list)
                      "{\"type\":\"object\",\"properties\":{\"b\":{}}}");
     ck_assert(!ts.list[0].safe && ts.list[0].acts);
     ck_assert_str_eq(ts.list[1].title, "R");
+    /* Some endpoints refuse an object without them, and all tools with it. */
+    ck_assert_str_eq(ts.list[1].schema,
+                     "{\"type\":\"object\",\"properties\":{}}");
     ck_assert_str_eq(ts.list[1].description, "R");
     ck_assert(ts.list[1].safe && !ts.list[1].acts);
     ck_assert(ts.list[2].safe && ts.list[2].acts);
@@ -136,6 +139,12 @@ static const char *const USELESS[] = {
     "{\"name\":\"a\",\"inputSchema\":true}",
     "{\"name\":\"a\",\"inputSchema\":{}}",
     "{\"name\":\"a\",\"inputSchema\":{\"type\":\"string\"}}",
+    "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"properties\":7}}",
+    "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"properties\":[]}}",
+    "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"properties\":"
+    "{\"b\":\"text\"}}}",
+    "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"required\":\"b\"}}",
+    "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"required\":[7]}}",
     "{\"name\":\"a\"," OBJECT ",\"execution\":{\"taskSupport\":\"required\"}}",
 };
 

@@ -234,6 +234,8 @@ static const struct {
     {NULL, "ftp://a.example/", NULL},
     {NULL, "http://a.example/\r\nX: y", NULL},
     {NULL, "http://a b/", NULL},
+    {NULL, "http://a%ff.example/", NULL},
+    {"http://a.example/", "//a\xff.example/", NULL},
     {"http://a.example/", "javascript:x", NULL},
     {"http://a.example/", "data:text/html,x", NULL},
     {"http://a.example/", "//u:p@c.example/", NULL},
