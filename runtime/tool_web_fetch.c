@@ -339,12 +339,10 @@ static void read_body(struct fetch *f, const struct http_result *res)
     }
     if (page_type_of(type, f->at, f->head, f->head_len, &page_type, charset,
                      sizeof(charset)) != RC_OK) {
-        type = type[0] != '\0' ? type : "something else";
         fail(f, arena_printf(f->w->mem,
                              "only HTML, PDF, Markdown and text can be read; "
-                             "this is %.*s",
-                             (int)utf8_clip(type, strlen(type), SHOWN_BYTES),
-                             type));
+                             "this is %.80s",
+                             type[0] != '\0' ? type : "something else"));
         return;
     }
     f->file = -1; /* the reading's now */

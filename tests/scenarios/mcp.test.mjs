@@ -233,7 +233,7 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
   const big = 'd'.repeat(900);
   await changed(() => ({ tools: Array.from({ length: 300 }, (_, i) => tool(`x${i}`, { description: big })) }),
     // In a quarter of the room of a prompt.
-    Array.from({ length: Math.floor((32768 - 4096) / 4 / (35 + 2 + 600 + 6)) }, (_, i) => `a__x${i}`));
+    Array.from({ length: Math.floor((32768 - 4096) / 4 / (35 + 2 + 600 + 12)) }, (_, i) => `a__x${i}`));
   await changed(() => ({ tools: [] }), []);
   // A list that is none ends the session; the next may be better.
   list = () => ({ tools: 'none' });
