@@ -150,7 +150,8 @@ static enum rc model_choose(const struct run *r)
     /* It reads any length of prompt; a limit of the person's own stays. */
     if (setenv("ASIDE_MODEL_URL", url, 1) != 0 ||
         setenv("ASIDE_MODEL_NAME", OFFLINE_NAME, 1) != 0 ||
-        setenv("ASIDE_MODEL_CONTEXT_TOKENS", "1000000", 0) != 0) {
+        setenv("ASIDE_MODEL_CONTEXT_TOKENS", "1000000", 0) != 0 ||
+        setenv("ASIDE_MODEL_PROMPT_TOKENS", "1000000", 0) != 0) {
         return RC_NOMEM;
     }
     return RC_OK;

@@ -46,6 +46,7 @@ async function start(t) {
       'model.url': gate.url,
       'model.first_byte_timeout_ms': 240000, // it waits at the gate
       'model.context_tokens': 1000000, // as `aside run` has it
+      'model.prompt_tokens': 1000000,
       'offline.words_per_second': 80,
     },
     static: path.join(BUILD, 'static'),
