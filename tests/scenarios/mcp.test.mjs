@@ -2,38 +2,14 @@
 // server, started here, and one whose every word the test writes.
 
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { test } from 'node:test';
 
-import { eventually, freePort, ROOT } from '../support/harness.mjs';
-import { Program } from '../support/process.mjs';
+import { Everything, ready } from '../support/everything.mjs';
+import { eventually } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 120000 };
-const EVERYTHING =
-  path.join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
-
-/** The reference server on a port of its own. */
-class Everything {
-  static async start(t) {
-    const server = new Everything();
-    server.port = await freePort();
-    server.url = `http://127.0.0.1:${server.port}/mcp`;
-    await server.begin();
-    t.after(() => server.program.kill());
-    return server;
-  }
-
-  async begin() {
-    this.program = new Program('everything', [process.execPath, EVERYTHING, 'streamableHttp'],
-      { env: { ...process.env, PORT: String(this.port) } });
-    await this.program.logged(/listening on port/, 30000);
-  }
-}
-
-const ready = (aside, name, n = 1) => aside.part('asided').logged(
-  new RegExp(`(mcp\\.${name} ready: [^]*){${n}}`), 30000);
 const offered = (body) => body.tools.map((tool) => tool.function.name);
 const results = (req) => req.body.messages.filter((m) => m.role === 'tool')
   .map((m) => JSON.parse(m.content));

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import zlib from 'node:zlib';
 
 import { eventually } from '../support/harness.mjs';
+import { Everything, ready } from '../support/everything.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
@@ -391,9 +392,12 @@ test('where the search service stands is not told when it is gone', BOUND, async
   assert.ok(!text.includes(`:${port}`) && !text.includes(`port ${port}`), told[0].error);
 });
 
-test('a research over the web and the library: each citation opens; what is down is named', BOUND, async (t) => {
+test('a research over the web, a server of tools and the library: each citation opens; what is down is named', BOUND, async (t) => {
   const library = await shelf(t);
-  const { model, research, whole, aside, told } = await world(t, { 'web.timeout_ms': 2000 }, { library });
+  const tools = await Everything.start(t);
+  const { model, research, whole, aside, told } = await world(t,
+    { 'web.timeout_ms': 2000, 'mcp.every.url': tools.url }, { library });
+  await ready(aside, 'every');
   const tables = await startSite(t, { '/tides.html': TIDES });
   const turning = await startSite(t, {
     '/start': { status: 301, headers: { location: '/moved/salt' } },
@@ -407,13 +411,13 @@ test('a research over the web and the library: each citation opens; what is down
   const plan = (slow) => {
     model.next('research', (req, reply) => reply.call(
       fetch(tables.url('/tides.html')), fetch(turning.url('/start')), fetch(papers.url('/harbour.pdf')),
-      ['library_search', { query: 'tides moon' }], ...(slow ? [fetch(turning.url('/slow'))] : [])));
+      ['library_search', { query: 'tides moon' }], ['every__get-sum', { a: 12, b: 3 }], ...(slow ? [fetch(turning.url('/slow'))] : [])));
     model.next('research', (req, reply) => {
       const of = (pattern) => told().flatMap((r) => r.passages ?? []).find((p) => pattern.test(p.text)).n;
       reply.report('# The sea\n\n' +
         `Saint-Malo has 12.2 metres [${of(/Saint-Malo/)}], Cuxhaven 3.1 [${of(/Cuxhaven/)}].\n\n` +
         `A litre holds 35 grams of salt [${of(/35 grams/)}]; the tides follow the moon ` +
-        `[${of(/tides follow the moon/)}].` + (slow ? '\n\nNot read: the page /slow.' : ''),
+        `[${of(/tides follow the moon/)}], and 15 metres are the sum [${of(/sum of 12 and 3/)}].` + (slow ? '\n\nNot read: the page /slow.' : ''),
       slow ? [{ id: message, status: 'partial', note: `${turning.url('/slow')} gave no answer` }] : undefined);
     });
   };
@@ -421,8 +425,8 @@ test('a research over the web and the library: each citation opens; what is down
   const end = await whole((await research('the sea')).id);
   assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
   const cited = [...end.run.answer.body.matchAll(/([^.;,]*?) \[(\d+)\]/g)];
-  assert.equal(cited.length, 4);
-  const facts = { 0: /12\.2/, 1: /3\.1/, 2: /35 grams/, 3: /tides follow the moon/ };
+  const facts = [/12\.2/, /3\.1/, /35 grams/, /tides follow the moon/, /12 and 3 is 15/];
+  assert.equal(cited.length, facts.length);
   cited.forEach(([, , n], i) => {
     const source = end.sources.find((s) => s.n === Number(n));
     assert.match(source.text, facts[i]);
@@ -435,7 +439,6 @@ test('a research over the web and the library: each citation opens; what is down
   assert.deepEqual([partial.run.state, partial.run.reason], ['incomplete', 'partial_coverage']);
   assert.match(partial.run.coverage.find((c) => c.status === 'partial').note, /\/slow gave no answer/);
   assert.match(partial.tool_calls.at(-2).error, /in the time allowed/);
-  assert.ok(aside);
 });
 
 test('what a server says in its headers is bytes, and no text of ours', BOUND, async (t) => {
