@@ -7,6 +7,7 @@ import { Program } from './process.mjs';
 
 const EVERYTHING =
   path.join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+const LOOPBACK = path.join(ROOT, 'tests/support/loopback.mjs');
 
 /** The reference server on a port of its own. */
 export class Everything {
@@ -20,7 +21,8 @@ export class Everything {
   }
 
   async begin() {
-    this.program = new Program('everything', [process.execPath, EVERYTHING, 'streamableHttp'],
+    this.program = new Program('everything',
+      [process.execPath, '--import', LOOPBACK, EVERYTHING, 'streamableHttp'],
       { env: { ...process.env, PORT: String(this.port) } });
     await this.program.logged(/listening on port/, 30000);
   }
