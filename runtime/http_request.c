@@ -210,22 +210,31 @@ static bool set_protocol(struct http_call *c, const struct http_options *o,
             curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "") == CURLE_OK);
 }
 
-/* --- which addresses --------------------------------------------------- */
+/* --- connections ------------------------------------------------------- */
 
 /* Asked before libcurl connects, so that not even a connection tells whether
  * something listens there; and of the address itself, whatever its name
- * resolved to before. */
+ * resolved to before. No child gets the socket, which libcurl's own ones do:
+ * it would keep open what is closed here. */
 static curl_socket_t open_cb(void *ctx, curlsocktype purpose,
                              struct curl_sockaddr *at)
 {
     struct http_call *c = ctx;
 
     (void)purpose;
-    if (!c->may_connect(c->may_connect_ctx, &at->addr)) {
+    if (c->may_connect != NULL &&
+        !c->may_connect(c->may_connect_ctx, &at->addr)) {
         c->is_denied = true;
         return CURL_SOCKET_BAD;
     }
     return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+}
+
+static bool set_sockets(struct http_call *c)
+{
+    return curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, open_cb) ==
+               CURLE_OK &&
+           curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c) == CURLE_OK;
 }
 
 /* A kept connection was made without asking: none is taken, none is left. */
@@ -234,10 +243,7 @@ static bool set_guard(struct http_call *c)
     CURL *e = c->easy;
 
     return c->may_connect == NULL ||
-           (curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, open_cb) ==
-                CURLE_OK &&
-            curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, c) == CURLE_OK &&
-            curl_easy_setopt(e, CURLOPT_PROXY, "") == CURLE_OK &&
+           (curl_easy_setopt(e, CURLOPT_PROXY, "") == CURLE_OK &&
             curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK &&
             curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK);
 }
@@ -246,7 +252,7 @@ bool http_request_set(struct http_call *c, const struct http_options *o,
                       bool loopback)
 {
     return set_protocol(c, o, loopback) && set_headers(c, o) &&
-           set_body(c, o) && set_guard(c);
+           set_body(c, o) && set_sockets(c) && set_guard(c);
 }
 
 void http_request_free(struct http_call *c)

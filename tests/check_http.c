@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -952,6 +953,46 @@ START_TEST(a_connection_is_used_again)
 }
 END_TEST
 
+static void play_until_left(struct peer_conn *c, void *ctx)
+{
+    (void)ctx;
+    if (peer_read(c) != NULL) {
+        peer_note(c);
+        (void)peer_wait_hangup(c);
+    }
+}
+
+/* A child that had them would keep connections open that are closed here. */
+START_TEST(no_child_gets_a_connection)
+{
+    struct http_call *call = NULL;
+    struct http_options o;
+    const char *url;
+    int port;
+    int n = 0;
+
+    peer = peer_start(play_until_left, NULL);
+    url = peer_url(peer);
+    port = atoi(strrchr(url, ':') + 1);
+    o = options(url);
+    ck_assert_int_eq(http_start(http, &o, on_data, forbidden_done, NULL, &call),
+                     RC_OK);
+    run_until_notes(1);
+    for (int fd = 0; fd < 1024; fd++) {
+        struct sockaddr_in at;
+        socklen_t len = sizeof(at);
+
+        if (getpeername(fd, (struct sockaddr *)&at, &len) == 0 &&
+            at.sin_family == AF_INET && ntohs(at.sin_port) == port) {
+            ck_assert_int_ne(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+            n++;
+        }
+    }
+    ck_assert_int_eq(n, 1);
+    http_cancel(call);
+}
+END_TEST
+
 struct guard {
     bool allow;
     int asked;
@@ -1304,6 +1345,7 @@ Suite *http_suite(void)
     tcase_add_test(t, callbacks_start_calls);
     tcase_add_test(t, free_cancels_what_is_under_way);
     tcase_add_test(t, a_connection_is_used_again);
+    tcase_add_test(t, no_child_gets_a_connection);
     tcase_add_test(t, no_kept_connection_gets_past_the_guard);
     tcase_add_loop_test(t, a_request_is_never_sent_twice, 0, 2);
     tcase_add_test(t, many_streams_at_once);
