@@ -16,6 +16,7 @@
 #include "runtime/html.h"
 #include "runtime/markdown_text.h"
 #include "runtime/passages.h"
+#include "runtime/pdf.h"
 #include "sql/base/arena.h"
 #include "sql/base/buf.h"
 #include "sql/base/clock.h"
@@ -137,6 +138,27 @@ static const char *read_file(int fd, struct buf *out, bool *again)
     return *again ? "not enough memory" : NULL;
 }
 
+/* The text of the PDF open at fd. NULL, or why there is none. */
+static const char *read_pdf(int fd, struct buf *text)
+{
+    char piece[65536];
+    bool is_cut = false;
+    const char *why;
+    ssize_t n;
+    int out;
+
+    why = pdf_text(fd, &out, &is_cut);
+    if (why != NULL) {
+        return why;
+    }
+    (void)lseek(out, 0, SEEK_SET);
+    while ((n = read(out, piece, sizeof(piece))) > 0) {
+        buf_add(text, piece, (size_t)n);
+    }
+    (void)close(out);
+    return n == 0 && buf_rc(text) == RC_OK ? NULL : "not enough memory";
+}
+
 static enum rc read_blocks(enum library_format format, const struct buf *bytes,
                            struct passages *p)
 {
@@ -149,6 +171,8 @@ static enum rc read_blocks(enum library_format format, const struct buf *bytes,
         return markdown_text_read(data, bytes->len, passages_add, p);
     case LIBRARY_FORMAT_PLAIN:
         return markdown_text_read_plain(data, bytes->len, passages_add, p);
+    case LIBRARY_FORMAT_PDF:
+        return pdf_read(data, bytes->len, passages_add, p);
     case LIBRARY_FORMAT_NONE:
     case LIBRARY_FORMAT__MAX:
         break;
@@ -271,6 +295,10 @@ static void index_bytes(struct run *run, const struct found *f, ssize_t known,
                                    .size_bytes = d.size_bytes};
         store_batch_if_full(run);
     } else {
+        if (error == NULL && f->format == LIBRARY_FORMAT_PDF) {
+            buf_clear(&bytes);
+            error = read_pdf(fd, &bytes);
+        }
         error = error != NULL ? error : parse(run, f->format, &bytes, &d);
         if (error != NULL) {
             put_failed(run, f, known, d, error);

@@ -3,7 +3,7 @@
  * The folders are the configured ones, which all accounts share, and those
  * that accounts have put files into (library_files.h).
  *
- * Files named .md .txt .html .htm are read when their time or size changed,
+ * Files named .md .txt .html .htm .pdf are read when their time or size changed,
  * and forgotten when they are gone. Hidden names, symbolic links below a
  * folder, and whatever is no regular file are passed over. A file that cannot
  * be read is stored with the reason and does not stop the run; a folder that

@@ -9,6 +9,7 @@
 #include "runtime/html.h"
 #include "runtime/markdown_text.h"
 #include "runtime/passages.h"
+#include "runtime/pdf.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 
@@ -228,28 +229,6 @@ static void take_link(void *arg, const char *words, const char *href)
     r->n_links += l->words != NULL && l->href != NULL ? 1 : 0;
 }
 
-/* One page of a PDF after the other, under its number: a citation then says
- * where it stands. */
-static enum rc read_pdf_text(const char *bytes, size_t len, struct reading *r)
-{
-    enum rc rc = RC_OK;
-    char heading[32];
-    size_t page = 1;
-
-    while (len > 0 && rc == RC_OK) {
-        const char *end = memchr(bytes, '\f', len);
-        size_t n = end != NULL ? (size_t)(end - bytes) : len;
-        struct block b = {.kind = BLOCK_HEADING, .level = 1, .text = heading};
-
-        b.len = (size_t)snprintf(heading, sizeof(heading), "Page %zu", page++);
-        take_block(r, &b);
-        rc = markdown_text_read_plain(bytes, n, take_block, r);
-        bytes += n + (end != NULL ? 1 : 0);
-        len -= n + (end != NULL ? 1 : 0);
-    }
-    return rc;
-}
-
 /* Text in the encoding that the server told of. */
 static enum rc read_text(const struct page_input *in, struct reading *r)
 {
@@ -278,7 +257,7 @@ static enum rc read_blocks(const struct page_input *in, struct reading *r)
                                in->charset[0] != '\0' ? in->charset : NULL,
                                take_block, take_link, r);
     case PAGE_PDF:
-        return read_pdf_text(in->bytes, in->len, r);
+        return pdf_read(in->bytes, in->len, take_block, r);
     case PAGE_MARKDOWN:
     case PAGE_TEXT:
     case PAGE_TYPE__MAX:

@@ -71,10 +71,9 @@ enum library_format library_files_format(const char *name)
         const char *ending;
         enum library_format format;
     } FORMATS[] = {
-        {".html", LIBRARY_FORMAT_HTML},
-        {".htm", LIBRARY_FORMAT_HTML},
-        {".md", LIBRARY_FORMAT_MARKDOWN},
-        {".txt", LIBRARY_FORMAT_PLAIN},
+        {".html", LIBRARY_FORMAT_HTML},   {".htm", LIBRARY_FORMAT_HTML},
+        {".md", LIBRARY_FORMAT_MARKDOWN}, {".txt", LIBRARY_FORMAT_PLAIN},
+        {".pdf", LIBRARY_FORMAT_PDF},
     };
     const char *dot = strrchr(name, '.');
 

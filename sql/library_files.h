@@ -39,10 +39,11 @@ enum library_format {
     LIBRARY_FORMAT_HTML,
     LIBRARY_FORMAT_MARKDOWN,
     LIBRARY_FORMAT_PLAIN,
+    LIBRARY_FORMAT_PDF,
     LIBRARY_FORMAT__MAX
 };
 enum library_format library_files_format(const char *name);
-#define LIBRARY_FILES_KINDS ".md, .txt, .html or .htm"
+#define LIBRARY_FILES_KINDS ".md, .txt, .html, .htm or .pdf"
 
 /* NULL, or what is wrong with a name, as a sentence for a person. */
 const char *library_files_fault(const char *name);

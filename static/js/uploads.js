@@ -16,7 +16,7 @@ import { ApiError, documentPath } from './api.js';
 const SEND_MS = 300_000;
 
 /** Files that the server takes (library_files.h). */
-export const KINDS = ['.md', '.txt', '.html', '.htm'];
+export const KINDS = ['.md', '.txt', '.html', '.htm', '.pdf'];
 export const MAX_BYTES = 5 * 1024 * 1024;
 
 /** @type {import('@preact/signals').Signal<Upload[]>} */

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { bin, eventually, startAside } from '../support/harness.mjs';
+import { pdf } from '../support/pdf.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { shelf, started } from '../support/started.mjs';
 
@@ -193,6 +194,21 @@ test('accounts see the shared folders and their own files, nothing else', BOUND,
     { body: 'herring', mode: 'background' }, { headers });
   await settles(async () => (await w.api('GET', `/runs/${run.id}`, undefined, { headers })).json.run.ended_at, 'it has ended');
   assert.equal(model.requests.length, 2);
+});
+
+test('a PDF is read page by page, and a broken one says so', BOUND, async (t) => {
+  const w = await started(t);
+  const c = calls(w.aside);
+  assert.equal((await c.put('harbour.pdf', pdf([['Harbour report'], ['The quay holds ninety barges.']]))).status, 201);
+  assert.equal((await c.put('broken.pdf', 'no PDF at all')).status, 201);
+  await indexed(c, 'harbour.pdf');
+  await settles(async () => (await c.named('broken.pdf'))?.state === 'failed', 'it has failed');
+  assert.match((await c.named('broken.pdf')).reason, /no PDF/);
+  w.model.next('research', (req, reply) => reply.call(['library_search', { query: 'quay barges' }]));
+  w.model.next('research', (req, reply) => reply.report('# Quay\n\nNinety barges [1].'));
+  const [source] = (await w.whole((await w.research('quay')).id)).sources;
+  assert.deepEqual([source.location, source.heading], ['harbour.pdf', 'Page 2']);
+  assert.match(source.text, /ninety barges/);
 });
 
 test('uploads of one name at once: one of them is there, whole', BOUND, async (t) => {
