@@ -1,8 +1,9 @@
 /* cmd_index.h - `aside index`: bring the library up to date, once.
  *
- *   aside index [-c file]
+ *   aside index [-c file] [-w]
  *
- * Prints one line about what was done. Ends quietly if another run is at work.
+ * Prints one line about what was done. Ends quietly if another run is at work;
+ * with -w waits for it first.
  */
 #ifndef ASIDE_RUNTIME_CMD_INDEX_H
 #define ASIDE_RUNTIME_CMD_INDEX_H

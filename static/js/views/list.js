@@ -32,7 +32,7 @@ export function ConversationList() {
                 onClick=${() => { ui.findOpen.value = true; }}>
                 <${Icon} name="search" /> ${t('find.open')}
                 <kbd aria-hidden="true">Ctrl K</kbd></button>
-            <button type="button" class="new find-open" aria-haspopup="dialog"
+            <button type="button" class="new find-open library-open" aria-haspopup="dialog"
                 onClick=${() => { ui.libraryOpen.value = true; }}>
                 <${Icon} name="file" /> ${t('library')}</button>
             ${store.loaded.value && all.length === 0 && html`
