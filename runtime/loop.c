@@ -55,9 +55,11 @@ static int64_t flush_ms(const struct runtime *rt)
     return fair > FLUSH_MS ? fair : FLUSH_MS;
 }
 
+/* After a step that failed there is more than text: it waits for that step. */
 static bool only_text(const struct live *l)
 {
-    return !l->dirty && !l->stepped && l->facts.text.len > 0;
+    return !l->dirty && !l->stepped && l->failures == 0 &&
+           l->facts.text.len > 0;
 }
 
 static bool text_due(const struct runtime *rt, const struct live *l,
@@ -538,7 +540,7 @@ static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
         if (l->dirty) {
             earlier(&at, now);
         }
-        if (l->facts.text.len > 0) {
+        if (only_text(l)) {
             earlier(&at, rt->flushed_ms + flush_ms(rt));
         }
     }

@@ -363,3 +363,13 @@ test('empty streams, errors inside, ends in mid arguments: tried again, then tol
   assert.equal(short.requests.length, 4);
   await assertSettled(sql);
 });
+
+test('a reply that no row takes is not forgotten for the text that came with it', { timeout: 90000 }, async (t) => {
+  const { model, send, whole, sql } = await started(t);
+  await sql(`CREATE TRIGGER refuse BEFORE UPDATE ON request WHEN NEW.state = 'done'
+    BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`);
+  model.next('entry', (req, reply) => reply.answer('The sea is deep.'));
+  const { run } = await whole((await send('the sea?')).run.id);
+  assert.deepEqual([run.state, run.reason], ['failed', 'crashed']);
+  assert.equal(await sql("SELECT count(*) FROM request WHERE state = 'sent'"), '0');
+});
