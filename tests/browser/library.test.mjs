@@ -88,9 +88,9 @@ browserTest('a folder is taken with what can be read in it, dropped files too; w
     await page.pictures('63-library-phone');
   });
 
-browserTest('without a runtime it says that documents wait; a server that is gone is said, and tried again',
+browserTest('without a runtime documents wait, in either language; a server that is gone is said, and tried again',
   TIMEOUT_MS, async (t, browser) => {
-    const { page } = await stage(t, browser);
+    const { aside, page } = await stage(t, browser);
     await openLibrary(page);
     page.mayFail = true;
     const gone = /\/library\/files\//;
@@ -102,4 +102,15 @@ browserTest('without a runtime it says that documents wait; a server that is gon
     await doc(page, 'late.md').getByText('1 passage').waitFor();
     await page.tab.getByRole('button', { name: 'Read all again' }).click();
     await page.tab.getByText('Everything is read.').waitFor();
+
+    await aside.kill('asided');
+    await page.tab.locator('.pick-files').setInputFiles([file('later.md')]);
+    await doc(page, 'later.md').getByText('Waits to be read').waitFor();
+    await page.tab.keyboard.press('Escape');
+    await page.tab.locator('.language select').selectOption('zh');
+    await page.tab.getByRole('button', { name: '资料库', exact: true }).click();
+    await doc(page, 'later.md').getByText('等待读取').waitFor();
+    await page.picture('64-library-zh');
+    await aside.restart('asided');
+    await doc(page, 'later.md').getByText('1 个段落').waitFor();
   });
