@@ -6,14 +6,12 @@ import assert from 'node:assert/strict';
 import { browserTest, stage } from './browser.mjs';
 import { PHONE } from './page.mjs';
 
-const TIMEOUT_MS = 60000;
-
 /** What stands between page and server answers in its own way. */
 const broken = { status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' };
 const cut = { status: 200, contentType: 'application/json', body: '{"as_of": 12, "feed"' };
 
 browserTest('a first load from a bad network comes to its end by itself',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person, page } = await stage(t, browser);
     await page.say('Said before');
     await page.untilAnswered('Said before');
@@ -30,7 +28,7 @@ browserTest('a first load from a bad network comes to its end by itself',
   });
 
 browserTest('a link to a research that is gone says so, and is no dead end',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person } = await stage(t, browser);
     const page = await browser.open(person, aside, '#run=run_none');
     await page.tab.locator('#panel').getByText('This does not exist, or no longer.').waitFor();
@@ -40,7 +38,7 @@ browserTest('a link to a research that is gone says so, and is no dead end',
   });
 
 browserTest('a conversation that cannot be read is read when the network is back',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { person, page } = await stage(t, browser);
     await page.say('Of the first');
     await page.untilAnswered('Of the first');
@@ -57,7 +55,7 @@ browserTest('a conversation that cannot be read is read when the network is back
   });
 
 browserTest('a machine that slept asks anew, on another connection',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person } = await stage(t, browser);
     await person.addInitScript(() => {
       globalThis.beats = [];
@@ -81,7 +79,7 @@ browserTest('a machine that slept asks anew, on another connection',
   });
 
 browserTest('a draft is the same in two tabs, and gone from both when it is sent',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person, page } = await stage(t, browser);
     const other = await browser.open(person, aside);
     await other.composer.waitFor();
@@ -98,7 +96,7 @@ browserTest('a draft is the same in two tabs, and gone from both when it is sent
   });
 
 browserTest('code that does not load leaves a word of what can be done, for whoever waits',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person, page } = await stage(t, browser);
     await page.composer.waitFor();
     assert.equal(await page.tab.locator('.unloaded').count(), 0);
@@ -119,7 +117,7 @@ browserTest('code that does not load leaves a word of what can be done, for whoe
   });
 
 browserTest('a language that cannot be had leaves the one there is, and says so',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { page } = await stage(t, browser);
     const select = page.tab.locator('.language select');
     await select.waitFor();
@@ -137,7 +135,7 @@ browserTest('a language that cannot be had leaves the one there is, and says so'
   });
 
 browserTest('R24 R02 what hangs is said at once and explained when it takes long, and is done once',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, person } = await stage(t, browser);
     await browser.pages.pop().tab.close();
     for (let i = 0; i < 2; i++) {
@@ -208,7 +206,7 @@ browserTest('R24 R02 what hangs is said at once and explained when it takes long
   });
 
 browserTest('a passage goes when the number that it belongs to is drawn anew',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     model.next('entry', async (req, reply) => {
       reply.text('As it says [1][2]');
@@ -225,7 +223,7 @@ browserTest('a passage goes when the number that it belongs to is drawn anew',
   });
 
 browserTest('a key that is held down does a thing once',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     for (let i = 0; i < 3; i++) { // one, and one after each adjustment
       model.next('research', async (req, reply) => {
@@ -273,7 +271,7 @@ const HOSTILE = [
 ].join('\n\n');
 
 browserTest('texts made to act or to break the page do neither, wherever they stand',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     const bad = `<img src=x onerror="globalThis.hurt=1"> \u202E${WORD}`;
     // The parts that can be drawn, then one that breaks what draws.

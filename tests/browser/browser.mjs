@@ -16,6 +16,9 @@ const FLAGS = [
   '--disable-component-update', '--disable-sync',
 ];
 
+/** Ends what hangs; what is meant to be quick says so itself. */
+const BOUND_MS = 300000;
+
 const WIDE = { width: 1360, height: 860 };
 
 /** One for all tests of this process. */
@@ -34,12 +37,11 @@ after(async () => (await launched)?.close());
  * A test in a browser that remembers nothing of others. If it fails, what its
  * pages show is kept as failed-<n>.png, and what they logged is told.
  * @param {string} name
- * @param {number} ms
  * @param {(t: import('node:test').TestContext, browser: Browser) =>
  *     Promise<void>} body
  */
-export function browserTest(name, ms, body) {
-  test(name, { timeout: ms }, async (t) => {
+export function browserTest(name, body) {
+  test(name, { timeout: BOUND_MS }, async (t) => {
     const browser = new Browser(await launch());
     t.after(() => browser.close());
     try {

@@ -5,8 +5,6 @@ import assert from 'node:assert/strict';
 
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 90000;
-
 const QUESTION = 'Tell me slowly';
 
 /** An answer that begins, waits for the test, and ends. */
@@ -45,7 +43,7 @@ async function away(page, title, meanwhile = async () => {}) {
 
 // open-webui #2647, #7884, #6172, #7380, #11564, #8777; LibreChat #13335
 browserTest('A-1 A-5 who leaves a running answer finds it, and its Stop, again',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     const finish = slowly(model);
     await page.say(QUESTION);
@@ -65,7 +63,7 @@ browserTest('A-1 A-5 who leaves a running answer finds it, and its Stop, again',
   });
 
 browserTest('A-2 A-4 question and answer are kept though nobody looks',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, person, page } = await stage(t, browser);
     // Left for another conversation before the first word.
     const finish = slowly(model, '', 'All of it.');
@@ -92,7 +90,7 @@ browserTest('A-2 A-4 question and answer are kept though nobody looks',
 
 // open-webui #29760; 'settings leak' screenpipe #4082
 browserTest('A-6 I-9 drafts and the choice of how to answer belong to their conversation',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     const finish = slowly(model);
     await page.say(QUESTION);
@@ -128,7 +126,7 @@ browserTest('A-6 I-9 drafts and the choice of how to answer belong to their conv
 
 // dp-archive/archive #176
 browserTest('A-9 an adjustment and its receipt survive a reload, and a draft of one too',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     const finish = research(model);
     await page.choose('Background');
@@ -156,7 +154,7 @@ browserTest('A-9 an adjustment and its receipt survive a reload, and a draft of 
 
 // vercel/ai #14688, cloudflare/agents #1733
 browserTest('B-1 B-3 a feed that tells everything again adds nothing',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     const told = [];
     await page.rewrite(/\/changes\?/, (json) => {
@@ -178,7 +176,7 @@ browserTest('B-1 B-3 a feed that tells everything again adds nothing',
 
 // vercel/ai #13863
 browserTest('B-4 a Run is read once, however many views ask for it',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, person, page } = await stage(t, browser);
     const finish = research(model);
     await page.choose('Background');
@@ -205,7 +203,7 @@ browserTest('B-4 a Run is read once, however many views ask for it',
 
 // tambo #2974, hermes-mobile #842, OpenHands #5358
 browserTest('B-5 B-8 B-9 five reconnections: the same ids, and everything once',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, person, page } = await stage(t, browser);
     await page.say('A question of before');
     await page.untilAnswered('A question of before');
@@ -234,7 +232,7 @@ browserTest('B-5 B-8 B-9 five reconnections: the same ids, and everything once',
   });
 
 browserTest('R03 a later question whose answer comes first stands under its own',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     const first = slowly(model, 'First', ' done.', 'first');
     await page.say('The first question');
@@ -254,7 +252,7 @@ browserTest('R03 a later question whose answer comes first stands under its own'
 
 // ChatPulse #6, mailboxer #441, spreed #515
 browserTest('I-1 quick messages keep one order; each row becomes its message once',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     await page.say('The opening');
     await page.untilAnswered('The opening');
@@ -286,7 +284,7 @@ browserTest('I-1 quick messages keep one order; each row becomes its message onc
   });
 
 browserTest('R02 a message whose reply is lost is sent again with its key, and is one',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     page.mayFail = true;
     const keys = [];
@@ -316,7 +314,7 @@ browserTest('R02 a message whose reply is lost is sent again with its key, and i
   });
 
 browserTest('R02 A-2 a reload while a message is on its way shows it once',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     const { held } = await page.hold(/\/messages$/, 1);
     await page.say(QUESTION);
@@ -335,7 +333,7 @@ browserTest('R02 A-2 a reload while a message is on its way shows it once',
   });
 
 browserTest('R02 A-6 a reload before there is a conversation loses no first message',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     const { held } = await page.hold(/\/conversations$/, 1);
     await page.say(QUESTION);
@@ -352,7 +350,7 @@ browserTest('R02 A-6 a reload before there is a conversation loses no first mess
 
 // codewalk #48
 browserTest('I-2 an old read that returns last takes nothing back',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, person, page } = await stage(t, browser);
     const finish = slowly(model);
     await page.say(QUESTION);
@@ -384,7 +382,7 @@ browserTest('I-2 an old read that returns last takes nothing back',
 
 // lightdash #26088
 browserTest('I-3 an ended answer that cannot be read yet is read again, a few times',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     await page.rewrite(/\/changes\?/, (json) => ({ ...json,
       changes: json.changes.filter((c) => c.kind !== 'answer.part') }));
@@ -411,7 +409,7 @@ browserTest('I-3 an ended answer that cannot be read yet is read again, a few ti
 
 // a2aproject/A2A #1410, #1635
 browserTest('I-8 what was written while a page was cut off comes, all of it, in order',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person, page } = await stage(t, browser);
     await page.say('The opening');
     await page.untilAnswered('The opening');
@@ -431,7 +429,7 @@ browserTest('I-8 what was written while a page was cut off comes, all of it, in 
 
 // PageSpace #2299
 browserTest('I-10 what is sent to a deleted conversation is refused, and kept',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person, page } = await stage(t, browser);
     await page.say('To be deleted');
     await page.untilAnswered('To be deleted');

@@ -6,8 +6,6 @@ import assert from 'node:assert/strict';
 import { shelf } from '../support/started.mjs';
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 150000;
-
 /** What has the focus, and whether one can see that it has. */
 const focus = (page) => page.tab.evaluate(() => {
   const e = document.activeElement;
@@ -50,7 +48,7 @@ const untilFocus = (page, selector) => page.tab.waitForFunction((s) =>
   document.activeElement?.closest(s) !== null, selector);
 
 browserTest('a whole session with the keyboard alone; the focus is seen and never lost',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser, { library: await shelf(t) });
     const { tab } = page;
     const keys = tab.keyboard;
@@ -159,7 +157,7 @@ browserTest('a whole session with the keyboard alone; the focus is seen and neve
   });
 
 browserTest('receipts and completions are said once, politely, however they come',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     const region = page.tab.locator('.aloud');
     await region.waitFor({ state: 'attached' });
@@ -216,7 +214,7 @@ code stays
 `;
 
 browserTest('what is written from right to left is shown so, and code is not',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     model.next('entry', (req, reply) => reply.answer(RTL_ANSWER));
     await page.say(HEBREW);
@@ -250,7 +248,7 @@ browserTest('what is written from right to left is shown so, and code is not',
     await page.picture('41-mirrored');
   });
 
-browserTest('nothing moves where that is not wanted; lines where colours are few', TIMEOUT_MS,
+browserTest('nothing moves where that is not wanted; lines where colours are few',
   async (t, browser) => {
     const { model, page } = await stage(t, browser);
     model.next('research', async (req, reply) => {
@@ -282,7 +280,7 @@ browserTest('nothing moves where that is not wanted; lines where colours are few
     held.release();
   });
 
-browserTest('at 320 pixels, and at twice the size, nothing is cut off', TIMEOUT_MS,
+browserTest('at 320 pixels, and at twice the size, nothing is cut off',
   async (t, browser) => {
     const { model, page } = await stage(t, browser);
     model.next('entry', (req, reply) => reply.answer(`${'long'.repeat(60)}\n\n| a | b |\n|---|---|\n| ${'x'.repeat(90)} | y |\n\n\`\`\`\n${'code '.repeat(60)}\n\`\`\``));
@@ -302,7 +300,7 @@ browserTest('at 320 pixels, and at twice the size, nothing is cut off', TIMEOUT_
     }
   });
 
-browserTest('in Chinese: Enter that ends a word of an input method sends nothing', TIMEOUT_MS,
+browserTest('in Chinese: Enter that ends a word of an input method sends nothing',
   async (t, browser) => {
     const { page } = await stage(t, browser);
     await page.tab.locator('.language select').selectOption('zh');

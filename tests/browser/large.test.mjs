@@ -7,8 +7,6 @@ import path from 'node:path';
 
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 240000;
-
 const MESSAGES = 1000;
 const RESEARCH_EACH = 20; // every so many-th: 50 of them
 const PAGE = 50; // messages that one read brings
@@ -197,7 +195,7 @@ const told = ({ used, typical, slow, max }) => [used, typical, slow, max]
   .map((ms) => ms.toFixed(1)).join(' / ');
 
 browserTest('a thousand messages: opening and typing stay as quick as in a new conversation',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser, { 'model.context_tokens': 1000000 });
     const { model, aside, page } = all;
     model.next('entry', (req, reply) => reply.answer(SHORT));

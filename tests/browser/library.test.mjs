@@ -9,7 +9,6 @@ import { temporaryDir } from '../support/harness.mjs';
 import { browserTest, stage } from './browser.mjs';
 import { PHONE } from './page.mjs';
 
-const TIMEOUT_MS = 120000;
 const SEA = '# Sea\n\nThe herring swims in shoals along the northern coast.\n';
 
 const file = (name, text = SEA) => ({ name, mimeType: 'text/markdown', buffer: Buffer.from(text) });
@@ -22,7 +21,7 @@ async function openLibrary(page) {
 }
 
 browserTest('files are chosen, read and removed, and the page is told without asking',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { page } = await stage(t, browser);
     await openLibrary(page);
     await page.pictures('60-library-empty');
@@ -58,7 +57,7 @@ browserTest('files are chosen, read and removed, and the page is told without as
   });
 
 browserTest('a folder is taken with what can be read in it, dropped files too; what another tab adds is shown',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, page } = await stage(t, browser);
     const dir = path.join(await temporaryDir(), 'things');
     await mkdir(path.join(dir, 'deep'), { recursive: true });
@@ -89,7 +88,7 @@ browserTest('a folder is taken with what can be read in it, dropped files too; w
   });
 
 browserTest('without a runtime documents wait, in either language; a server that is gone is said, and tried again',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, page } = await stage(t, browser);
     await openLibrary(page);
     page.mayFail = true;

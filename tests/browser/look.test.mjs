@@ -9,10 +9,8 @@ import path from 'node:path';
 import { temporaryDir } from '../support/harness.mjs';
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 120000;
-
 browserTest('R08 R16 a refusal says what can be done, and the text is kept',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser, { 'background.limit': 1 });
     model.next('research', async (req, reply) => {
       reply.text('I look.');
@@ -41,7 +39,7 @@ browserTest('R08 R16 a refusal says what can be done, and the text is kept',
   });
 
 browserTest('a result of another conversation is told, and one click away, also after a reload',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     model.next('research', async (req, reply) => {
       await reply.head().hold('going');
@@ -96,7 +94,7 @@ See [a page](https://example.org/${'very/long/'.repeat(12)}), not [this](javascr
 `;
 
 browserTest('a narrow column holds wide texts; sources open by focus and tap; names are for people',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser, { library: await library(t) });
     model.next('research', (req, reply) => reply.call(['library_search', { query: 'moon water' }]));
     model.next('research', (req, reply) => reply.report(WIDE));

@@ -5,8 +5,6 @@ import assert from 'node:assert/strict';
 
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 90000;
-
 /** A page that can be hidden, and keeps what the browser would show. */
 const WATCHED = () => {
   globalThis.shown = [];
@@ -42,7 +40,7 @@ async function research(page, others, question) {
   }
 }
 
-browserTest('R32 a hidden tab says nothing while another tab is looked at', TIMEOUT_MS,
+browserTest('R32 a hidden tab says nothing while another tab is looked at',
   async (t, browser) => {
     const { aside, person, page: opener } = await stage(t, browser);
     await opener.tab.close();

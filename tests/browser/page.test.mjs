@@ -5,12 +5,10 @@ import assert from 'node:assert/strict';
 import { eventually } from '../support/harness.mjs';
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 60000;
-
 const LINES = Array.from({ length: 80 }, (_, i) => `Line ${i}`).join('\n\n');
 
 browserTest('Back and Forward go between conversations, and out of the panel',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { page } = await stage(t, browser);
     const at = (hash) => page.tab.waitForFunction((h) => location.hash === h, hash);
     const panel = page.tab.locator('#panel .panel-head');
@@ -65,7 +63,7 @@ browserTest('Back and Forward go between conversations, and out of the panel',
   });
 
 browserTest('between a telephone and a wide window the panel stands beside the conversation',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { page } = await stage(t, browser);
     await page.choose('Background');
     await page.say('Look into tea');
@@ -92,7 +90,7 @@ browserTest('between a telephone and a wide window the panel stands beside the c
   });
 
 browserTest('one stays at the end however late the page hears of a new size, and goes up at will',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     model.next('entry', async (req, reply) => {
       reply.text(LINES);
@@ -145,7 +143,7 @@ async function inPieces(req, reply) {
 }
 
 browserTest('R05 an answer is shown as it comes, and a reload in the midst changes nothing',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, person, page } = await stage(t, browser);
     model.next('entry', inPieces);
     await page.say('Tell me in pieces');
@@ -176,7 +174,7 @@ browserTest('R05 an answer is shown as it comes, and a reload in the midst chang
   });
 
 browserTest('R16 a message that found no place stays in the composer',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser, { 'short.limit': 1 });
     model.next('entry', async (req, reply) => {
       reply.text('Still at it');
@@ -206,7 +204,7 @@ browserTest('R16 a message that found no place stays in the composer',
   });
 
 browserTest('R02 a failed answer can be asked again, as a message of its own',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     const keys = [];
     page.tab.on('request', (request) => {
@@ -237,7 +235,7 @@ browserTest('R02 a failed answer can be asked again, as a message of its own',
   });
 
 browserTest('a research that ended unseen is marked until somebody looks',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { page } = await stage(t, browser);
     await page.choose('Background');
     await page.say('Look into this');

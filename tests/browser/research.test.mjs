@@ -6,8 +6,6 @@ import assert from 'node:assert/strict';
 import { shelf } from '../support/started.mjs';
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 90000;
-
 /** A research that searched, was adjusted, asked, and has delivered. */
 async function wholeResearch({ model, aside, page }, question) {
   model.next('research', async (req, reply) => {
@@ -33,7 +31,7 @@ async function wholeResearch({ model, aside, page }, question) {
   return id;
 }
 
-browserTest('the timeline shows requests, look-ups, waiting and what the person said', TIMEOUT_MS,
+browserTest('the timeline shows requests, look-ups, waiting and what the person said',
   async (t, browser) => {
     const all = await stage(t, browser);
     const { page } = all;
@@ -54,7 +52,7 @@ browserTest('the timeline shows requests, look-ups, waiting and what the person 
   });
 
 browserTest('R05 a draft is read while the research goes on, replaced by the report, and kept by a stop',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser);
     /** @param {string} question */
     const drafted = async (question) => {
@@ -97,7 +95,7 @@ browserTest('R05 a draft is read while the research goes on, replaced by the rep
   });
 
 browserTest('R31 what could not be found stands below the report, with the reason; evidence opens its passage',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, page } = await stage(t, browser, { library: await shelf(t) });
     let id = '';
     model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides moon' }]));
@@ -116,7 +114,7 @@ browserTest('R31 what could not be found stands below the report, with the reaso
     await page.tab.locator('#passage').getByText('The moon pulls').waitFor();
   });
 
-browserTest('R30 an ended research is continued from its card, with and without words', TIMEOUT_MS,
+browserTest('R30 an ended research is continued from its card, with and without words',
   async (t, browser) => {
     const all = await stage(t, browser);
     const { model, page } = all;
@@ -134,7 +132,7 @@ browserTest('R30 an ended research is continued from its card, with and without 
     await page.until(page.exchange('now the ebb').locator('.answer'), (s) => s.length === 2);
   });
 
-browserTest('everything is found from anywhere: by its words, or by its state', TIMEOUT_MS,
+browserTest('everything is found from anywhere: by its words, or by its state',
   async (t, browser) => {
     const all = await stage(t, browser);
     const { page, person, aside } = all;
@@ -172,7 +170,7 @@ browserTest('everything is found from anywhere: by its words, or by its state', 
     await other.exchange('Look into tides').waitFor();
   });
 
-browserTest('a research that ends unseen is marked in the list of conversations and of research', TIMEOUT_MS,
+browserTest('a research that ends unseen is marked in the list of conversations and of research',
   async (t, browser) => {
     const { model, page } = await stage(t, browser);
     model.next('research', async (req, reply) => {

@@ -64,7 +64,7 @@ const get = async (aside, where) => {
 
 const isEnded = (run) => !['running', 'awaiting_input'].includes(run.state);
 
-browserTest('R04 a person keeps chatting while research runs', 240000, async (t, browser) => {
+browserTest('R04 a person keeps chatting while research runs', async (t, browser) => {
   const { aside, gate } = await start(t);
   const person = await browser.newPerson();
   const page = await browser.open(person, aside);

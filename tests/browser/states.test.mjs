@@ -5,10 +5,8 @@ import assert from 'node:assert/strict';
 
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 120000;
-
 browserTest('R28 R23 a research that asks, is answered, and is adjusted too late',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { model, aside, page } = await stage(t, browser);
     const question = 'Which year is meant?';
     model.next('research', (req, reply) => reply.call(['ask_user', { question }]));
@@ -39,7 +37,7 @@ browserTest('R28 R23 a research that asks, is answered, and is adjusted too late
   });
 
 browserTest('the list, in English and Chinese, beside a conversation and over it',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { page } = await stage(t, browser);
     for (const title of ['The first one', 'The second one']) {
       await page.say(title);
@@ -69,7 +67,7 @@ browserTest('the list, in English and Chinese, beside a conversation and over it
   });
 
 browserTest('without network: what is there stays to be read, and what is written is kept',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { person, page } = await stage(t, browser);
     await page.say('A question of before');
     await page.untilAnswered('A question of before');

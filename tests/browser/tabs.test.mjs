@@ -6,8 +6,6 @@ import assert from 'node:assert/strict';
 import { eventually } from '../support/harness.mjs';
 import { browserTest, stage } from './browser.mjs';
 
-const TIMEOUT_MS = 90000;
-
 /** A reply in pieces; each waits until the test says next(). */
 function inPieces(model, pieces, matcher = 'entry') {
   model.next(matcher, async (req, reply) => {
@@ -42,7 +40,7 @@ async function openTabs(browser, { person, aside, page }, count) {
 }
 
 browserTest('I-4 B-4 of eight tabs one holds a poll; sends and stops answer at once in all',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser, { 'short.limit': 8 });
     const { model, page } = all;
     await page.say('The first question');
@@ -82,7 +80,7 @@ browserTest('I-4 B-4 of eight tabs one holds a poll; sends and stops answer at o
   });
 
 browserTest('the tab that polls is closed, killed or put to sleep: another goes on',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { model, page } = all;
     const words = Array.from({ length: 8 }, (_, i) => `word ${i} `);
@@ -159,7 +157,7 @@ browserTest('the tab that polls is closed, killed or put to sleep: another goes 
   });
 
 browserTest('A-8 D-4 everything is restarted under open pages, and they go on',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { model, aside, page } = all;
     const pieces = inPieces(model, ['Before,', ' between,', ' after.']);
@@ -203,7 +201,7 @@ browserTest('A-8 D-4 everything is restarted under open pages, and they go on',
   });
 
 browserTest('I-8 I-2 offline in mid-stream, then exactly the text of one who was not',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { model, aside, person, page } = all;
     const witness = await browser.open(await browser.newPerson(), aside);
@@ -261,7 +259,7 @@ browserTest('I-8 I-2 offline in mid-stream, then exactly the text of one who was
   });
 
 browserTest('without locks each tab polls for itself, and they stay in step',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { aside } = all;
     const person = await browser.newPerson();
@@ -278,7 +276,7 @@ browserTest('without locks each tab polls for itself, and they stay in step',
   });
 
 browserTest('another database under open pages: all tabs drop what they had',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { model, page } = all;
     await page.say('A question of before');
@@ -302,7 +300,7 @@ browserTest('another database under open pages: all tabs drop what they had',
   });
 
 browserTest('a tab that cannot read anew lets another poll, and goes on when it can',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { model, page } = all;
     await page.say('A question of before');
@@ -337,7 +335,7 @@ browserTest('a tab that cannot read anew lets another poll, and goes on when it 
   });
 
 browserTest('a refused message stands in the tab that wrote it, then in the next one opened',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const all = await stage(t, browser);
     const { aside, person, page } = all;
     await page.say('A first word');
@@ -370,7 +368,7 @@ browserTest('a refused message stands in the tab that wrote it, then in the next
   });
 
 browserTest('a tab opened while another makes its first conversation stays where it is',
-  TIMEOUT_MS, async (t, browser) => {
+  async (t, browser) => {
     const { aside, person, page } = await stage(t, browser);
     const making = await page.hold(/\/conversations$/, 1);
     await page.composer.fill('A first word');
