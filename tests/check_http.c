@@ -35,6 +35,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    (void)unsetenv("http_proxy");
     http_free(http);
     http = NULL;
     peer_stop(peer);
