@@ -18,4 +18,6 @@ SELECT r.id, r.account_id, r.ended_seq, r.ended_ms, r.title, a.body
 
 -- stmt: SEARCHABLE_DELETED read scan params=0 cols=1
 -- The newest deletion of a conversation; by an index of its own.
-SELECT COALESCE(max(seq), 0) FROM change WHERE kind = 'conversation.deleted';
+SELECT COALESCE(max(seq), 0)
+  FROM change INDEXED BY change_deleted
+ WHERE kind = 'conversation.deleted';
