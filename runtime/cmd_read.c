@@ -90,7 +90,8 @@ static int read_from(int fd, struct page_input *in)
 static int read_pdf(struct page_input *in)
 {
     int fd = -1;
-    const char *why = pdf_text(STDIN_FILENO, &fd, &in->is_cut);
+    bool again;
+    const char *why = pdf_text(STDIN_FILENO, &fd, &in->is_cut, &again);
 
     return why != NULL ? complain(why) : read_from(fd, in);
 }

@@ -36,6 +36,9 @@
 #define BATCH_FILE_BYTES ((size_t)4 << 20)
 #define LIST_BYTES       ((size_t)512 << 20)
 #define BATCH_BYTES      ((size_t)256 << 20)
+/* Headings are repeated and PDFs unpacked: a batch that takes up so much is
+ * full, which leaves room for any one document. */
+#define BATCH_FULL_BYTES ((size_t)64 << 20)
 /* A run that changed more than one document in so many merges the index. */
 #define MERGE_SHARE 4
 #define MERGE_LEAST 20
@@ -106,7 +109,8 @@ static void store_batch(struct run *run)
 static void store_batch_if_full(struct run *run)
 {
     if (run->n_put == BATCH_DOCUMENTS || run->n_touched == BATCH_DOCUMENTS ||
-        run->batch_bytes >= BATCH_FILE_BYTES) {
+        run->batch_bytes >= BATCH_FILE_BYTES ||
+        arena_used(run->batch) >= BATCH_FULL_BYTES) {
         store_batch(run);
     }
 }
@@ -138,8 +142,8 @@ static const char *read_file(int fd, struct buf *out, bool *again)
     return *again ? "not enough memory" : NULL;
 }
 
-/* The text of the PDF open at fd. NULL, or why there is none. */
-static const char *read_pdf(int fd, struct buf *text)
+/* The text of the PDF open at fd. NULL, or why there is none, as above. */
+static const char *read_pdf(int fd, struct buf *text, bool *again)
 {
     char piece[65536];
     bool is_cut = false;
@@ -147,7 +151,7 @@ static const char *read_pdf(int fd, struct buf *text)
     ssize_t n;
     int out;
 
-    why = pdf_text(fd, &out, &is_cut);
+    why = pdf_text(fd, &out, &is_cut, again);
     if (why != NULL) {
         return why;
     }
@@ -156,7 +160,8 @@ static const char *read_pdf(int fd, struct buf *text)
         buf_add(text, piece, (size_t)n);
     }
     (void)close(out);
-    return n == 0 && buf_rc(text) == RC_OK ? NULL : "not enough memory";
+    *again = n != 0 || buf_rc(text) != RC_OK;
+    return *again ? "not enough memory" : NULL;
 }
 
 static enum rc read_blocks(enum library_format format, const struct buf *bytes,
@@ -279,9 +284,6 @@ static void index_bytes(struct run *run, const struct found *f, ssize_t known,
 
     buf_init(&bytes, MAX_FILE_BYTES);
     error = read_file(fd, &bytes, &again);
-    if (again) {
-        d.mtime_ns = 0;
-    }
     if (error == NULL) {
         hash_sha256(buf_str(&bytes), bytes.len, d.hash);
         run->batch_bytes += bytes.len;
@@ -297,10 +299,11 @@ static void index_bytes(struct run *run, const struct found *f, ssize_t known,
     } else {
         if (error == NULL && f->format == LIBRARY_FORMAT_PDF) {
             buf_clear(&bytes);
-            error = read_pdf(fd, &bytes);
+            error = read_pdf(fd, &bytes, &again);
         }
         error = error != NULL ? error : parse(run, f->format, &bytes, &d);
         if (error != NULL) {
+            d.mtime_ns = again ? 0 : d.mtime_ns;
             put_failed(run, f, known, d, error);
         } else {
             put(run, d, known >= 0);

@@ -130,6 +130,8 @@ static void finish(struct passages *p, bool ends_section)
         if (t.heading == NULL || t.text == NULL) {
             fail(p, RC_TOO_LARGE);
         }
+        /* More than there may be: nothing further is kept in the arena. */
+        fail(p, buf_rc(&p->texts));
     }
     p->joins_previous = !ends_section;
     p->link_bytes = 0;

@@ -46,7 +46,7 @@ static const char *verdict(int out, int status, bool *is_cut)
     return NULL;
 }
 
-const char *pdf_text(int in, int *out, bool *is_cut)
+const char *pdf_text(int in, int *out, bool *is_cut, bool *again)
 {
     int fd = memfd_create("text", MFD_CLOEXEC);
     const char *why = "no process could be started";
@@ -56,8 +56,10 @@ const char *pdf_text(int in, int *out, bool *is_cut)
     if (pid == 0) {
         run(in, fd);
     }
+    *again = true;
     if (pid > 0 && waitpid(pid, &status, 0) == pid) {
         why = verdict(fd, status, is_cut);
+        *again = WIFEXITED(status) && WEXITSTATUS(status) == NO_PROGRAM;
     }
     if (why == NULL) {
         *out = fd;

@@ -17,8 +17,9 @@
 
 /* The PDF is the file open at in. NULL, and *out is a file without a name that
  * holds UTF-8 with a form feed behind each page, from its start; *is_cut: not
- * all of it. Or why there is none, for a person. */
-const char *pdf_text(int in, int *out, bool *is_cut);
+ * all of it. Or why there is none, for a person; *again: for want of something
+ * here, so that the same file may be read another time. */
+const char *pdf_text(int in, int *out, bool *is_cut, bool *again);
 
 /* Such text as blocks, each page under its number: a citation then says where
  * it stands. */

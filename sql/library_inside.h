@@ -6,7 +6,7 @@
 #include "sql/library.h"
 
 /* What one document, or the notes of one search, may need. */
-#define LIBRARY_WORK_BYTES ((size_t)128 << 20)
+#define LIBRARY_WORK_BYTES ((size_t)256 << 20)
 
 struct library {
     struct db *db;

@@ -293,6 +293,78 @@ START_TEST(test_unreadable_files_do_not_stop_the_run)
 }
 END_TEST
 
+/* A document of so many sections, each of which repeats the headings above. */
+static void write_sections(const char *name, int n)
+{
+    static const char LINE[] = "###### y\n\nz\n\n";
+    static const char HEADING[] = "######";
+    const size_t len = 290;
+    char *text = malloc(8 * len + (size_t)n * (sizeof(LINE) - 1) + 1);
+    char *to = text;
+
+    ck_assert_ptr_nonnull(text);
+    for (int level = 1; level < 6; level++) {
+        to += sprintf(to, "%.*s ", level, HEADING);
+        memset(to, 'x', len);
+        to += len;
+        to += sprintf(to, "\n\n");
+    }
+    for (int i = 0; i < n; i++) {
+        memcpy(to, LINE, sizeof(LINE));
+        to += sizeof(LINE) - 1;
+    }
+    (void)tmp_write(name, text);
+    free(text);
+}
+
+/* Neither one that has far too many parts, nor several that are too many in one
+ * batch, take the memory that the others are read with. */
+START_TEST(test_documents_of_too_many_parts_do_not_stop_the_run)
+{
+    char name[32];
+
+    (void)tmp_write("docs/a.md", "good words");
+    write_sections("docs/b.md", 250000);
+    for (int i = 0; i < 12; i++) {
+        (void)snprintf(name, sizeof(name), "docs/c%d.md", i);
+        write_sections(name, 20100);
+    }
+    (void)tmp_write("docs/z.md", "other good words");
+    index_docs();
+    assert_counts(2, 2, 0, 0);
+    ck_assert_int_eq(counts.failed, 13);
+    ck_assert_uint_eq(search("good", 10), 2);
+}
+END_TEST
+
+/* A PDF that could not be read for want of the program is read once it is
+ * there. */
+START_TEST(test_a_pdf_is_read_when_there_is_a_reader_for_it)
+{
+    char *before = strdup(getenv("PATH"));
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/bin", dir);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    ck_assert_int_eq(setenv("PATH", path, 1), 0);
+    (void)tmp_write("docs/a.pdf", "%PDF-1.4");
+    index_docs();
+    ck_assert_int_eq(counts.failed, 1);
+    index_docs(); /* tried again, in vain */
+    ck_assert_int_eq(counts.failed, 1);
+    ck_assert_int_eq(
+        chmod(tmp_write("bin/pdftotext", "#!/bin/sh\necho about walnuts\n"),
+              0755),
+        0);
+    index_docs();
+    ck_assert_int_eq(setenv("PATH", before, 1), 0);
+    free(before);
+    assert_counts(1, 0, 1, 0);
+    ck_assert_int_eq(counts.failed, 0);
+    ck_assert_uint_eq(search("walnuts", 10), 1);
+}
+END_TEST
+
 /* As root nothing is forbidden: become nobody for the run. */
 START_TEST(test_a_forbidden_file_is_read_when_allowed)
 {
@@ -1000,6 +1072,8 @@ Suite *library_suite(void)
     tcase_add_test(tc, test_folders_within_folders_count_once);
     tcase_add_test(tc, test_a_missing_folder_keeps_its_documents);
     tcase_add_test(tc, test_unreadable_files_do_not_stop_the_run);
+    tcase_add_test(tc, test_documents_of_too_many_parts_do_not_stop_the_run);
+    tcase_add_test(tc, test_a_pdf_is_read_when_there_is_a_reader_for_it);
     tcase_add_test(tc, test_a_forbidden_file_is_read_when_allowed);
     tcase_add_test(tc, test_broken_pages);
     tcase_add_test(tc, test_one_run_at_a_time);

@@ -71,6 +71,11 @@ void arena_reset(struct arena *a)
     }
 }
 
+size_t arena_used(const struct arena *a)
+{
+    return a->handed;
+}
+
 static struct block *block_for(struct arena *a, size_t need)
 {
     struct block *b = a->newest;

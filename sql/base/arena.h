@@ -17,6 +17,9 @@ struct arena *arena_new(size_t limit_bytes);
 void arena_free(struct arena *);  /* NULL is allowed */
 void arena_reset(struct arena *); /* keeps one block for the next use */
 
+/* Bytes handed out since it was made or reset. */
+size_t arena_used(const struct arena *);
+
 /* Zeroed memory, aligned for any type; NULL at the limit or out of memory.
  * A length of 0 gives a valid pointer. */
 void *arena_alloc(struct arena *, size_t len);
