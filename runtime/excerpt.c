@@ -11,6 +11,7 @@
 
 #define HOW_BYTES  240
 #define END_TOKENS 32 /* of the line that says how to read on */
+#define LINKS_PART 4  /* of the room, at most one in so many */
 
 static int64_t size_of(const cJSON *tree)
 {
@@ -97,11 +98,36 @@ static int drop_most(cJSON *passages, int64_t size, int64_t max_tokens)
     return n;
 }
 
+/* Where a page leads gives way to what it says. */
+static void cut_links(cJSON *tree, int64_t room)
+{
+    cJSON *links = cJSON_GetObjectItemCaseSensitive(tree, "links");
+    const cJSON *link;
+    int keep = 0;
+
+    cJSON_ArrayForEach(link, links)
+    {
+        room -= size_of(link) + 1;
+        if (room < 0) {
+            break;
+        }
+        keep++;
+    }
+    while (cJSON_GetArraySize(links) > keep) {
+        cJSON_DeleteItemFromArray(links, keep);
+    }
+}
+
 static void cut_passages(const struct excerpt *e, cJSON *tree, cJSON *passages)
 {
     int n = cJSON_GetArraySize(passages);
     int64_t size = size_of(tree);
 
+    if (size <= e->max_tokens) {
+        return;
+    }
+    cut_links(tree, e->max_tokens / LINKS_PART);
+    size = size_of(tree);
     if (size <= e->max_tokens) {
         return;
     }

@@ -89,6 +89,38 @@ START_TEST(passages_are_cut_from_the_end)
 }
 END_TEST
 
+/* Twenty addresses as long as there may be, of a page that wants no room left
+ * for anything else. */
+START_TEST(links_of_a_page_give_way_to_what_it_says)
+{
+    struct buf result;
+    struct buf out;
+    struct excerpt e = {.max_tokens = 1000, .number = 7};
+    cJSON *tree = NULL;
+    const cJSON *first;
+
+    buf_init(&result, 1u << 20);
+    buf_init(&out, 1u << 20);
+    buf_puts(&result, "{\"location\":\"https://a.example/\",\"passages\":"
+                      "[{\"n\":1,\"text\":\"the moon\"}],\"links\":[");
+    for (int i = 0; i < 20; i++) {
+        buf_printf(&result, "%s{\"text\":\"more\",\"url\":\"https://a/%0*d\"}",
+                   i > 0 ? "," : "", i == 0 ? 20 : 2000, i);
+    }
+    buf_puts(&result, "],\"has_more\":false}");
+    e.result = buf_str(&result);
+    ck_assert_int_eq(excerpt_result(&e, &out), RC_OK);
+    ck_assert_int_le(tokens_estimate(buf_str(&out), out.len), 1000);
+    ck_assert_int_eq(json_parse(buf_str(&out), out.len, &tree, NULL), RC_OK);
+    first = cJSON_GetArrayItem(json_get(tree, "passages"), 0);
+    ck_assert_str_eq(json_str(first, "text", ""), "the moon");
+    ck_assert_int_eq(cJSON_GetArraySize(json_get(tree, "links")), 1);
+    json_free(tree);
+    buf_free(&result);
+    buf_free(&out);
+}
+END_TEST
+
 static const char *const TEXTS[] = {
     "no JSON, but long: ",
     "{\"error\":\"something long",
@@ -229,6 +261,7 @@ Suite *context_suite(void)
 
     tcase_add_loop_test(t, passages_are_cut_from_the_end, 0,
                         (int)(sizeof(ROWS) / sizeof(ROWS[0])));
+    tcase_add_test(t, links_of_a_page_give_way_to_what_it_says);
     tcase_add_loop_test(t, anything_else_is_cut_as_text, 0,
                         (int)(sizeof(TEXTS) / sizeof(TEXTS[0])));
     tcase_add_test(t, recalled_passages_come_page_by_page_each_once);
