@@ -269,7 +269,11 @@ enum rc report_html(const struct report *report, struct buf *out)
     if (html == NULL) {
         return RC_NOMEM;
     }
+    /* Saved, it has no header that keeps it from loading a picture. */
     buf_puts(out, "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta http-equiv=\"Content-Security-Policy\" "
+                  "content=\"default-src 'none'; "
+                  "style-src 'unsafe-inline'\">\n"
                   "<meta name=\"viewport\" "
                   "content=\"width=device-width\">\n<title>");
     put_html_text(out, report->run->title);

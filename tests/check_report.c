@@ -147,6 +147,10 @@ START_TEST(html_runs_and_loads_nothing)
     assert_has("<a href=\"https://a.example\">good</a>");
     assert_has("[1] Write-Ahead [Logging]");
     assert_has("&lt;img src=x onerror=alert(1)&gt;");
+    /* Nor a picture, when the file is opened from where it was saved. */
+    assert_has("<meta http-equiv=\"Content-Security-Policy\" "
+               "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+               "<meta name=");
 }
 END_TEST
 
