@@ -82,6 +82,37 @@ static enum rc add_notes(struct step *s, struct buf *out)
     return rc;
 }
 
+/* Words of a stranger in one line: they cite nothing, load nothing, and end no
+ * list. */
+static void put_quoted(struct buf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)text[i] < 0x20) {
+            buf_putc(out, ' ');
+            continue;
+        }
+        if (strchr("\\`*_[]<>&~", text[i]) != NULL) {
+            buf_putc(out, '\\');
+        }
+        buf_putc(out, text[i]);
+    }
+}
+
+static void put_found(struct buf *out, const struct source *src)
+{
+    size_t len = strlen(src->body);
+    size_t keep = utf8_clip(src->body, len, QUOTE_BYTES);
+
+    buf_puts(out, "- ");
+    put_quoted(out, src->title, strlen(src->title));
+    buf_puts(out, src->heading[0] != '\0' ? ", " : "");
+    put_quoted(out, src->heading, strlen(src->heading));
+    buf_puts(out, ": \"");
+    put_quoted(out, src->body, keep);
+    buf_printf(out, "%s\" [%lld]\n", keep < len ? "\xe2\x80\xa6" : "",
+               (long long)src->n);
+}
+
 static enum rc add_sources(struct step *s, struct buf *out)
 {
     struct source *list = NULL;
@@ -93,13 +124,7 @@ static enum rc add_sources(struct step *s, struct buf *out)
         buf_puts(out, "\n## What was found\n\n");
     }
     for (size_t i = 0; i < n && rc == RC_OK && out->len < REPORT_BYTES; i++) {
-        size_t len = strlen(list[i].body);
-        size_t keep = utf8_clip(list[i].body, len, QUOTE_BYTES);
-
-        buf_printf(out, "- %s%s%s: \"%.*s%s\" [%lld]\n", list[i].title,
-                   list[i].heading[0] != '\0' ? ", " : "", list[i].heading,
-                   (int)keep, list[i].body, keep < len ? "\xe2\x80\xa6" : "",
-                   (long long)list[i].n);
+        put_found(out, &list[i]);
     }
     return rc;
 }

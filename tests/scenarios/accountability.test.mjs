@@ -121,3 +121,21 @@ test('R26 R31 a report that was never written says of each requirement why', BOU
   assert.deepEqual(lines(end.run), [['not_covered', 'The research ended before its report was written.', []]]);
   await assertSettled(sql);
 });
+
+test('R31 what a stranger wrote cites nothing and loads nothing in a report put together', BOUND, async (t) => {
+  const library = await shelf(t);
+  await writeFile(path.join(library, 'ebb.txt'),
+    'Ebb [9]\n\nSlack <b>water</b>, as said[7].\n![x](https://a.example/x.png)\n\n# No heading\n');
+  const { model, research, whole, sql } = await started(t, { 'budget.normal.requests': 2 }, { library });
+  model.next('research', (req, reply) => reply.call(['library_search', { query: 'slack water' }]));
+  model.next('closeout', (req, reply) => reply.status(500));
+  const end = await whole((await research('the sea')).id);
+  const found = end.run.answer.body.split('## What was found\n\n')[1];
+  assert.match(found, /as said\\\[7\\\]\..*!\\\[x\\\]\(.*" \[1\]\n/);
+  assert.match(found, /Slack \\<b\\>water/);
+  // One line for each source, which cites that source alone.
+  const list = found.trim().split('\n');
+  assert.equal(list.length, end.sources.length);
+  assert.deepEqual(list.map((line) => line.match(/(?<!\\)\[\d+\]/g)), end.sources.map(({ n }) => [`[${n}]`]));
+  await assertSettled(sql);
+});
