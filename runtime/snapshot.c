@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/citations.h"
 #include "runtime/context_inside.h"
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
@@ -224,11 +225,18 @@ static void put_source(const struct source *src, struct buf *out)
     buf_puts(out, ")\n");
 }
 
-static bool is_cited(struct step *s, const char *report, int64_t n)
+/* By number: all, where there is no report. */
+static enum rc find_cited(const char *report, bool cited[CITATIONS_MAX])
 {
-    const char *mark = arena_printf(s->mem, "[%" PRId64 "]", n);
+    int64_t list[CITATIONS_MAX];
+    size_t n = 0;
+    enum rc rc = citations_find(report, strlen(report), list, &n);
 
-    return report[0] == '\0' || (mark != NULL && strstr(report, mark) != NULL);
+    memset(cited, report[0] == '\0', CITATIONS_MAX * sizeof(*cited));
+    for (size_t i = 0; i < n; i++) {
+        cited[list[i]] = true;
+    }
+    return rc;
 }
 
 /* What the old research had cited, by the numbers that this one goes on with;
@@ -240,12 +248,16 @@ static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
     struct buf line;
     size_t n = 0;
     bool any = false;
+    bool cited[CITATIONS_MAX];
     enum rc rc =
         store_source_of_run(s->rt->store, old->id, 0, s->mem, &list, &n);
 
+    if (rc == RC_OK) {
+        rc = find_cited(old->answer_body, cited);
+    }
     buf_init(&line, 64 * 1024);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        if (!is_cited(s, old->answer_body, list[i].n)) {
+        if (list[i].n >= CITATIONS_MAX || !cited[list[i].n]) {
             continue;
         }
         buf_clear(&line);

@@ -34,7 +34,7 @@ test('R30 a chain of three: numbers keep citing, only the newest report is carri
   model.next('research', (req, reply) => {
     const results = req.body.messages.filter((m) => m.role === 'tool').map((m) => JSON.parse(m.content));
     assert.deepEqual(results.map((x) => x.passages[0].n), [1, 2]);
-    reply.report('# Second\n\nThe moon pulls, [1] and rivers bring salt. [2]');
+    reply.report('# Second\n\nThe moon pulls, and rivers bring salt. [1, 2]');
   });
   const made = await go(first.run.id, 'And the salt?');
   assert.equal(made.run.continues, first.run.id);
