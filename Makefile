@@ -133,7 +133,7 @@ $(BUILD)/static/index.html: $(PAGE_SRC) $(BUILD)/npm.stamp
 RUN_PACKAGES := gcc libc6-dev libfcgi-dev libcmark-dev libsqlite3-dev libcurl4-openssl-dev \
    libcjson-dev libxml2-dev libsodium-dev libutf8proc-dev nginx-light spawn-fcgi sqlite3-doc \
    poppler-utils
-TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium
+TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium-headless-shell
 LINT_PACKAGES := clang-format clang-tidy cppcheck
 BENCH_PACKAGES := wrk
 MANUAL := /usr/share/doc/sqlite3

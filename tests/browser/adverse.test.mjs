@@ -15,7 +15,7 @@ browserTest('a first load from a bad network comes to its end by itself',
     const { aside, person, page } = await stage(t, browser);
     await page.say('Said before');
     await page.untilAnswered('Said before');
-    const bad = await browser.open(person, aside, page.hash, async ({ tab }) => {
+    const bad = await browser.open(person, aside, await page.address(), async ({ tab }) => {
       await tab.route(/\/text\/en[.\w]*\.json/, (route) => route.fulfill(broken), { times: 2 });
       await tab.route(/\/api\/v1\/overview/, (route) => route.fulfill(cut), { times: 1 });
       await tab.route(/\/api\/v1\/conversations\//, (route) => route.fulfill(broken), { times: 1 });

@@ -53,7 +53,7 @@ browserTest('A-1 A-5 who leaves a running answer finds it, and its Stop, again',
     await page.stopButton(QUESTION).waitFor();
 
     // Another device sees the same, and can stop it.
-    const device = await browser.open(await browser.newPerson(), aside, page.hash);
+    const device = await browser.open(await browser.newPerson(), aside, await page.address());
     await device.untilSays(QUESTION, 'It begins');
     await device.stopButton(QUESTION).click();
     await page.answer(QUESTION).getByText('You stopped it.').waitFor();
@@ -274,7 +274,7 @@ browserTest('I-1 quick messages keep one order; each row becomes its message onc
     const ids = await page.messages();
     await finish();
     await page.untilSays(QUESTION, 'It begins and it ends.');
-    const { messages } = await stored(aside, `/conversations/${page.hash.slice(6)}`);
+    const { messages } = await stored(aside, `/conversations/${(await page.address()).slice(6)}`);
     assert.deepEqual(ids, messages.map((m) => m.id));
     assert.deepEqual(messages.map((m) => m.body),
       ['The opening', QUESTION, 'Right after it']);
@@ -413,7 +413,7 @@ browserTest('I-8 what was written while a page was cut off comes, all of it, in 
     const { aside, person, page } = await stage(t, browser);
     await page.say('The opening');
     await page.untilAnswered('The opening');
-    const conversation = page.hash.slice(6);
+    const conversation = (await page.address()).slice(6);
     page.mayFail = true;
     await person.setOffline(true);
     await page.notice.getByText('Reconnecting').waitFor();
@@ -434,10 +434,10 @@ browserTest('I-10 what is sent to a deleted conversation is refused, and kept',
     await page.say('To be deleted');
     await page.untilAnswered('To be deleted');
     // Another device, which does not hear of it yet.
-    const late = await browser.open(await browser.newPerson(), aside, page.hash);
+    const late = await browser.open(await browser.newPerson(), aside, await page.address());
     await late.untilAnswered('To be deleted');
     const letNewsIn = await late.hold(/\/changes\?/);
-    const other = await browser.open(person, aside, page.hash);
+    const other = await browser.open(person, aside, await page.address());
     await other.tab.getByRole('button', { name: 'Delete “To be deleted”' }).click();
     await other.tab.getByRole('button', { name: 'Delete for good' }).click();
     for (const tab of [page, other]) {

@@ -201,7 +201,7 @@ browserTest('a thousand messages: opening and typing stay as quick as in a new c
     model.next('entry', (req, reply) => reply.answer(SHORT));
     await page.say('A small question');
     await page.untilAnswered('A small question');
-    const small = page.hash;
+    const small = await page.address();
     fill(aside);
 
     const newest = `Question ${MESSAGES}`;

@@ -124,7 +124,7 @@ browserTest('a narrow column holds wide texts; sources open by focus and tap; na
     // By tap, on a screen that knows no pointer.
     const phone = await browser.newPerson({ hasTouch: true, isMobile: true,
       viewport: { width: 390, height: 844 } });
-    const small = await browser.open(phone, aside, new URL(page.tab.url()).hash);
+    const small = await browser.open(phone, aside, await page.address());
     const cite = small.answer('Look into').locator('.cite').first();
     await cite.waitFor();
     if (await small.background.getAttribute('aria-expanded') === 'true') {

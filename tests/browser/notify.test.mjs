@@ -47,7 +47,7 @@ browserTest('R32 a hidden tab says nothing while another tab is looked at',
     const withTools = ({ tab }) => tab.addInitScript(WATCHED);
     const page = await browser.open(person, aside, '', withTools);
     await page.say('A first word');
-    const other = await browser.open(person, aside, page.hash, withTools);
+    const other = await browser.open(person, aside, await page.address(), withTools);
     await other.exchange('A first word').waitFor();
 
     // It is asked for in one tab, and known in the other.

@@ -136,6 +136,13 @@ export class Page {
     return new URL(this.tab.url()).hash;
   }
 
+  /** The same once there is one: a first message is shown before it has a
+   *  conversation. */
+  async address() {
+    await this.tab.waitForFunction(() => location.hash !== '');
+    return this.hash;
+  }
+
   /** The ids of the messages that are shown, in their order. */
   messages() {
     return this.exchanges.evaluateAll((all) => all.map((e) => e.dataset.message));

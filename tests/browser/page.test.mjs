@@ -155,7 +155,7 @@ browserTest('R05 an answer is shown as it comes, and a reload in the midst chang
 
     await page.tab.reload();
     await page.until(prose, ([s]) => s === 'The first piece, then the second,');
-    const other = await browser.open(person, aside, new URL(page.tab.url()).hash);
+    const other = await browser.open(person, aside, await page.address());
     const theirs = other.answer('Tell me in pieces').locator('.prose');
     await page.until(theirs, ([s]) => s === 'The first piece, then the second,');
 

@@ -27,7 +27,7 @@ async function convert(tab, from, to) {
 }
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'],
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'],
 });
 const tab = await browser.newPage();
 const names = process.argv.slice(2);
