@@ -341,7 +341,8 @@ END_TEST
  * there. */
 START_TEST(test_a_pdf_is_read_when_there_is_a_reader_for_it)
 {
-    char *before = strdup(getenv("PATH"));
+    const char *path = getenv("PATH");
+    char *before = strdup(path != NULL ? path : "");
     char path[PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/bin", dir);
