@@ -980,7 +980,7 @@ START_TEST(no_child_gets_a_connection)
                      RC_OK);
     run_until_notes(1);
     for (int fd = 0; fd < 1024; fd++) {
-        struct sockaddr_in at;
+        struct sockaddr_in at = {.sin_family = AF_UNSPEC};
         socklen_t len = sizeof(at);
 
         if (getpeername(fd, (struct sockaddr *)&at, &len) == 0 &&

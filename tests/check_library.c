@@ -341,8 +341,8 @@ END_TEST
  * there. */
 START_TEST(test_a_pdf_is_read_when_there_is_a_reader_for_it)
 {
-    const char *path = getenv("PATH");
-    char *before = strdup(path != NULL ? path : "");
+    const char *given = getenv("PATH");
+    char *before = strdup(given != NULL ? given : "");
     char path[PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/bin", dir);
