@@ -11,8 +11,7 @@ import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 
 import { bodyOf } from './http.mjs';
-
-const WAIT_MS = 20000;
+import { Watched } from './watched.mjs';
 
 /** One tools/call, and what the test does with it. */
 class Call {
@@ -78,7 +77,7 @@ class Call {
   }
 }
 
-export class ScriptedMcp {
+export class ScriptedMcp extends Watched {
   /** @param {{t?: import('node:test').TestContext, port?: number}} [options] */
   static async start({ t, port = 0 } = {}) {
     const mcp = new ScriptedMcp();
@@ -88,6 +87,7 @@ export class ScriptedMcp {
   }
 
   constructor() {
+    super('the MCP server');
     this.requests = [];
     this.tools = [];
     this.handlers = new Map();
@@ -100,7 +100,6 @@ export class ScriptedMcp {
     this.resume = null;
     /** Asked first of every POST: true if it has answered. */
     this.intercept = null;
-    this.waiting = new Set();
   }
 
   async listen(port) {
@@ -208,31 +207,8 @@ export class ScriptedMcp {
     }
   }
 
-  changed() {
-    for (const look of this.waiting) {
-      look();
-    }
-  }
-
-  /** Wait until find() returns something true. */
-  wait(find, what = find.toString(), ms = WAIT_MS) {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const found = find();
-        if (found) {
-          clearTimeout(timer);
-          this.waiting.delete(look);
-          resolve(found);
-        }
-      };
-      const timer = setTimeout(() => {
-        this.waiting.delete(look);
-        reject(new Error(`the MCP server waited ${ms} ms for ${what}; it has seen: ${
-          this.requests.map((r) => r.msg?.method ?? r.method).join(', ')}`));
-      }, ms);
-      this.waiting.add(look);
-      look();
-    });
+  seen() {
+    return this.requests.map((r) => r.msg?.method ?? r.method).join(', ');
   }
 
   /** The n-th message of this method, from 1. */

@@ -16,8 +16,8 @@
 import http from 'node:http';
 
 import { bodyOf } from './http.mjs';
+import { Watched } from './watched.mjs';
 
-const WAIT_MS = 20000;
 const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
 /** entry, answer, research or closeout: by the tools that are offered. */
@@ -208,7 +208,7 @@ const matches = (matcher, record) =>
   matcher === undefined || matcher === record.purpose ||
   (typeof matcher === 'function' && matcher(record));
 
-export class ScriptedModel {
+export class ScriptedModel extends Watched {
   /** @param {{t?: import('node:test').TestContext}} [options] */
   static async start({ t } = {}) {
     const model = new ScriptedModel();
@@ -221,6 +221,7 @@ export class ScriptedModel {
   }
 
   constructor() {
+    super('the model');
     /** Every request: {n, purpose, body, raw, headers, path, at, aborted, reply} */
     this.requests = [];
     /** Whether it is there at all is asked without POST: {method, path, at}. */
@@ -232,7 +233,6 @@ export class ScriptedModel {
     this.once = [];
     this.always = [];
     this.faults = [];
-    this.waiting = new Set();
     this.server = http.createServer((req, res) => this.take(req, res));
     this.server.keepAliveTimeout = 60000;
   }
@@ -298,31 +298,8 @@ export class ScriptedModel {
     this.changed();
   }
 
-  changed() {
-    for (const look of this.waiting) {
-      look();
-    }
-  }
-
-  /** Wait until find() returns something; rejects after ms. */
-  wait(find, what, ms = WAIT_MS) {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        const found = find();
-        if (found) {
-          clearTimeout(timer);
-          this.waiting.delete(look);
-          resolve(found);
-        }
-      };
-      const timer = setTimeout(() => {
-        this.waiting.delete(look);
-        reject(new Error(`the model waited ${ms} ms for ${what}; it has seen: ` +
-          this.requests.map((r) => r.purpose).join(', ')));
-      }, ms);
-      this.waiting.add(look);
-      look();
-    });
+  seen() {
+    return this.requests.map((r) => r.purpose).join(', ');
   }
 
   /** The first request that matches, past or future. */
