@@ -31,7 +31,7 @@ LIBS := -lfcgi -lcmark -lsqlite3 -lcurl -lcjson -lxml2 -lsodium -lutf8proc -lm -
 STORE_SRC   := $(wildcard sql/base/*.c sql/*.c)
 FCGI_SRC    := $(filter-out fcgi/main.c,$(wildcard fcgi/*.c))
 OFFLINE_SRC := $(filter-out fcgi/offline/main.c,$(wildcard fcgi/offline/*.c))
-RUNTIME_SRC := $(filter-out runtime/main.c runtime/aside.c,$(wildcard runtime/*.c))
+RUNTIME_SRC := $(filter-out runtime/main.c runtime/cmd/aside.c,$(wildcard runtime/*.c runtime/*/*.c))
 CHECK_SRC   := $(wildcard tests/check_*.c tests/support/*.c)
 BENCH_SRC   := $(wildcard tests/bench/*.c)
 
@@ -57,13 +57,13 @@ $(GEN)/stmt.h $(GEN)/stmt.c $(GEN)/schema.h $(GEN)/schema.c &: sql/embed.awk $(Q
 	awk -v out=$(GEN) -f sql/embed.awk $(QUERIES) $(SCHEMAS)
 
 $(call obj,$(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
-   fcgi/main.c fcgi/offline/main.c runtime/main.c runtime/aside.c): | $(GEN)/stmt.h
+   fcgi/main.c fcgi/offline/main.c runtime/main.c runtime/cmd/aside.c): | $(GEN)/stmt.h
 
 $(GEN)/run_conf.h: nginx/run.conf.in
 	@mkdir -p $(GEN)
 	{ echo 'static const char RUN_CONF[] = {'; \
 	  od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
-$(OUT)/runtime/nginx_conf.o: $(GEN)/run_conf.h
+$(OUT)/runtime/cmd/nginx_conf.o: $(GEN)/run_conf.h
 
 # --- objects, archives, programs ---------------------------------------------
 $(OUT)/%.o: %.c
@@ -102,7 +102,7 @@ $(OUT)/aside-offline.fcgi: $(OUT)/fcgi/offline/main.o $(OFFLINE) $(FCGI) $(STORE
 	$(link)
 $(OUT)/asided: $(OUT)/runtime/main.o $(RUNTIME) $(STORE)
 	$(link)
-$(OUT)/aside: $(OUT)/runtime/aside.o $(RUNTIME) $(STORE)
+$(OUT)/aside: $(OUT)/runtime/cmd/aside.o $(RUNTIME) $(STORE)
 	$(link)
 
 $(OUT)/check: $(call obj,$(CHECK_SRC)) $(RUNTIME) $(OFFLINE) $(FCGI) $(STORE)
@@ -254,8 +254,8 @@ $(BENCH_TOOLS): $(OUT)/bench/%: $(OUT)/tests/bench/%.o \
 # --- reading the code ---------------------------------------------------------------
 C_FILES := $(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
    $(BENCH_SRC) $(wildcard fcgi/main.c fcgi/offline/main.c runtime/main.c \
-   runtime/aside.c)
-H_FILES := $(wildcard sql/base/*.h sql/*.h fcgi/*.h fcgi/offline/*.h runtime/*.h \
+   runtime/cmd/aside.c)
+H_FILES := $(wildcard sql/base/*.h sql/*.h fcgi/*.h fcgi/offline/*.h runtime/*.h runtime/*/*.h \
    tests/support/*.h tests/bench/*.h)
 
 .PHONY: lint format lint-format lint-cppcheck lint-tidy lint-layers lint-words \

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/child.h"
+#include "runtime/document/child.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"

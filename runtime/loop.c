@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "runtime/fault.h"
-#include "runtime/mcp.h"
-#include "runtime/reader.h"
+#include "runtime/mcp/mcp.h"
+#include "runtime/document/reader.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/mcp.h"
-#include "runtime/reader.h"
+#include "runtime/mcp/mcp.h"
+#include "runtime/document/reader.h"
 #include "runtime/runtime.h"
 #include "runtime/standby.h"
 #include "sql/base/clock.h"

@@ -31,9 +31,9 @@
 #ifndef ASIDE_RUNTIME_RUNTIME_H
 #define ASIDE_RUNTIME_RUNTIME_H
 
-#include "runtime/http.h"
-#include "runtime/model_chat.h"
-#include "runtime/model_stream.h"
+#include "runtime/http/http.h"
+#include "runtime/model/model_chat.h"
+#include "runtime/model/model_stream.h"
 #include "sql/base/address.h"
 #include "sql/base/arena.h"
 #include "sql/base/buf.h"

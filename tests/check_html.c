@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/html.h"
+#include "runtime/document/html.h"
 #include "sql/base/utf8.h"
 #include "tests/support/blocks.h"
 #include "tests/support/suites.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/http.h"
+#include "runtime/http/http.h"
 #include "sql/base/buf.h"
 #include "sql/base/clock.h"
 #include "sql/base/utf8.h"

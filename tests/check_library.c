@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/cmd_index.h"
-#include "runtime/library_index.h"
+#include "runtime/cmd/cmd_index.h"
+#include "runtime/document/library_index.h"
 #include "sql/base/clock.h"
 #include "sql/base/utf8.h"
 #include "sql/library.h"

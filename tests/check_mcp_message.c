@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/mcp_message.h"
+#include "runtime/mcp/mcp_message.h"
 #include "sql/base/json.h"
 #include "tests/support/suites.h"
 

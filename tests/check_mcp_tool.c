@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/mcp_result.h"
-#include "runtime/mcp_tool.h"
+#include "runtime/mcp/mcp_result.h"
+#include "runtime/mcp/mcp_tool.h"
 #include "sql/base/buf.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "runtime/model.h"
+#include "runtime/model/model.h"
 #include "tests/support/suites.h"
 
 static struct arena *arena;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/model_chat.h"
+#include "runtime/model/model_chat.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 #include "tests/support/suites.h"

@@ -2,7 +2,7 @@
  * takes it, and does as it says, is tested in tests/scenarios. */
 #include <string.h>
 
-#include "runtime/nginx_conf.h"
+#include "runtime/cmd/nginx_conf.h"
 #include "sql/base/buf.h"
 #include "tests/support/suites.h"
 

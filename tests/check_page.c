@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/html.h"
-#include "runtime/http.h"
-#include "runtime/page.h"
+#include "runtime/document/html.h"
+#include "runtime/http/http.h"
+#include "runtime/document/page.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 #include "tests/support/suites.h"

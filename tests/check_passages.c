@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/markdown_text.h"
-#include "runtime/passages.h"
+#include "runtime/document/markdown_text.h"
+#include "runtime/document/passages.h"
 #include "sql/base/utf8.h"
 #include "tests/support/blocks.h"
 #include "tests/support/suites.h"

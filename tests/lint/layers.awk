@@ -45,7 +45,7 @@ BEGIN {
     only["fcgimisc.h"] = "fcgi/req.c"
     only["fcgios.h"] = "fcgi/req.c"
     only["fastcgi.h"] = "fcgi/req.c"
-    only["curl/curl.h"] = "runtime/http_inside.h"
+    only["curl/curl.h"] = "runtime/http/http_inside.h"
     n = 0
 }
 

@@ -16,7 +16,7 @@ const SOURCES = ['Makefile', 'runtime', 'sql', 'fcgi', 'nginx', 'build/gen', 'bu
 /** What the page's pieces stand before, in files that are there. */
 const BEFORE = {
   'runtime/runtime.h': 'void tool_library_search(struct tool_work *);',
-  'runtime/tool.c': '    {.name = "note",',
+  'runtime/tool/tool.c': '    {.name = "note",',
 };
 
 /** The pieces of code of the page: {file, text}. */
@@ -49,7 +49,7 @@ async function build(t) {
   }
   const found = await pieces();
   assert.deepEqual(found.map((p) => p.file),
-    ['runtime/tool_clock.c', ...Object.keys(BEFORE)]);
+    ['runtime/tool/tool_clock.c', ...Object.keys(BEFORE)]);
   for (const piece of found) {
     await addTo(dir, piece);
   }

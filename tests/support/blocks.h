@@ -11,7 +11,7 @@
 #ifndef ASIDE_TESTS_BLOCKS_H
 #define ASIDE_TESTS_BLOCKS_H
 
-#include "runtime/passages.h"
+#include "runtime/document/passages.h"
 #include "sql/base/buf.h"
 
 /* A block_fn; arg is a struct buf that the caller initialised. */

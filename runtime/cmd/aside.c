@@ -1,0 +1,54 @@
+/* aside.c - the command line: a table of verbs, each in its cmd_<verb>.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/cmd/cmd_index.h"
+#include "runtime/cmd/cmd_library.h"
+#include "runtime/cmd/cmd_read.h"
+#include "runtime/cmd/cmd_run.h"
+
+struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv); /* argv[0] is the verb */
+    const char *usage;
+    const char *help;
+};
+
+static const struct verb VERBS[] = {
+    {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
+    {"read", cmd_read, "type charset < document",
+     "turn a document into passages; the runtime calls it"},
+    {"library", cmd_library,
+     "add|list|remove [-c file] [-a account] [<file|folder|name>...]",
+     "documents of an account, beside the shared folders"},
+    {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
+     "start everything in the foreground, behind an nginx of its own"},
+};
+
+#define N_VERBS (sizeof(VERBS) / sizeof(VERBS[0]))
+
+static void usage(FILE *to)
+{
+    (void)fprintf(to, "usage: aside <verb> [options]\n\n");
+    for (size_t i = 0; i < N_VERBS; i++) {
+        (void)fprintf(to, "  aside %s %s\n      %s\n", VERBS[i].name,
+                      VERBS[i].usage, VERBS[i].help);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    for (size_t i = 0; i < N_VERBS; i++) {
+        if (strcmp(name, VERBS[i].name) == 0) {
+            return VERBS[i].run(argc - 1, argv + 1);
+        }
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    usage(stderr);
+    return 2;
+}

@@ -1,0 +1,749 @@
+#include "runtime/document/library_index.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/document/html.h"
+#include "runtime/document/markdown_text.h"
+#include "runtime/document/passages.h"
+#include "runtime/document/pdf.h"
+#include "sql/base/arena.h"
+#include "sql/base/buf.h"
+#include "sql/base/clock.h"
+#include "sql/base/hash.h"
+#include "sql/base/log.h"
+#include "sql/base/utf8.h"
+#include "sql/library.h"
+#include "sql/library_files.h"
+
+/* Raised whenever the same file gives other passages than before. */
+#define READER_VERSION 1
+
+#define MAX_FILE_BYTES   LIBRARY_FILES_MAX_BYTES
+#define MAX_PASSAGES     20000 /* of one document */
+#define MAX_FOLDERS      64
+#define BATCH_DOCUMENTS  64
+#define BATCH_FILE_BYTES ((size_t)4 << 20)
+#define LIST_BYTES       ((size_t)512 << 20)
+#define BATCH_BYTES      ((size_t)256 << 20)
+/* Headings are repeated and PDFs unpacked: a batch that takes up so much is
+ * full, which leaves room for any one document. */
+#define BATCH_FULL_BYTES ((size_t)64 << 20)
+/* A run that changed more than one document in so many merges the index. */
+#define MERGE_SHARE 4
+#define MERGE_LEAST 20
+/* Between two tries to have the lock. */
+#define LOCK_NAP_US 20000
+
+struct run {
+    const struct library_index_options *options;
+    struct library *lib;
+    struct library_index_counts counts;
+    enum rc rc;        /* the first failure that ends the run */
+    bool reread;       /* the reader is another one: read all files */
+    int64_t n_files;   /* found so far */
+    const char *owner; /* of the folder being read; NULL: shared */
+    struct stat own;   /* the folder of the accounts' folders; zeros: none */
+
+    struct arena *list; /* what the library knows */
+    struct library_known *known;
+    bool *seen; /* by index in known */
+    size_t n_known;
+
+    struct arena *batch;
+    struct library_document put[BATCH_DOCUMENTS];
+    size_t n_put;
+    struct library_known touched[BATCH_DOCUMENTS];
+    size_t n_touched;
+    size_t batch_bytes; /* of files in the batch */
+};
+
+/* A file found in a folder. */
+struct found {
+    const char *path; /* of the walk: copied if kept */
+    const char *name;
+    int parent; /* descriptor of its folder */
+    enum library_format format;
+};
+
+/* --- batches ----------------------------------------------------------- */
+
+static void fail(struct run *run, enum rc rc)
+{
+    if (run->rc == RC_OK) {
+        run->rc = rc;
+    }
+}
+
+static void store_batch(struct run *run)
+{
+    enum rc rc = RC_OK;
+
+    if (run->n_put > 0) {
+        rc = library_put(run->lib, run->put, run->n_put);
+    }
+    if (rc == RC_OK && run->n_touched > 0) {
+        rc = library_touch(run->lib, run->touched, run->n_touched);
+    }
+    if (rc != RC_OK) {
+        fail(run, rc);
+    } else if (run->n_put > 0 && run->options->progress != NULL) {
+        run->options->progress(run->options->progress_arg, &run->counts);
+    }
+    run->n_put = 0;
+    run->n_touched = 0;
+    run->batch_bytes = 0;
+    arena_reset(run->batch);
+}
+
+static void store_batch_if_full(struct run *run)
+{
+    if (run->n_put == BATCH_DOCUMENTS || run->n_touched == BATCH_DOCUMENTS ||
+        run->batch_bytes >= BATCH_FILE_BYTES ||
+        arena_used(run->batch) >= BATCH_FULL_BYTES) {
+        store_batch(run);
+    }
+}
+
+/* --- one file ---------------------------------------------------------- */
+
+/* All bytes of the file. NULL, or why it cannot be read; *again then tells
+ * whether the reason may pass without the file changing. */
+static const char *read_file(int fd, struct buf *out, bool *again)
+{
+    char piece[65536];
+    ssize_t n;
+
+    *again = false;
+    do {
+        n = read(fd, piece, sizeof(piece));
+        if (n > 0) {
+            buf_add(out, piece, (size_t)n);
+        }
+    } while ((n > 0 && out->rc == RC_OK) || (n < 0 && errno == EINTR));
+    if (n < 0) {
+        *again = true;
+        return strerror(errno);
+    }
+    if (buf_rc(out) == RC_TOO_LARGE) {
+        return "larger than 5 MB";
+    }
+    *again = buf_rc(out) != RC_OK;
+    return *again ? "not enough memory" : NULL;
+}
+
+/* The text of the PDF open at fd. NULL, or why there is none, as above. */
+static const char *read_pdf(int fd, struct buf *text, bool *again)
+{
+    char piece[65536];
+    bool is_cut = false;
+    const char *why;
+    ssize_t n;
+    int out;
+
+    why = pdf_text(fd, &out, &is_cut, again);
+    if (why != NULL) {
+        return why;
+    }
+    (void)lseek(out, 0, SEEK_SET);
+    while ((n = read(out, piece, sizeof(piece))) > 0) {
+        buf_add(text, piece, (size_t)n);
+    }
+    (void)close(out);
+    *again = n != 0 || buf_rc(text) != RC_OK;
+    return *again ? "not enough memory" : NULL;
+}
+
+static enum rc read_blocks(enum library_format format, const struct buf *bytes,
+                           struct passages *p)
+{
+    const char *data = buf_str(bytes);
+
+    switch (format) {
+    case LIBRARY_FORMAT_HTML:
+        return html_read(data, bytes->len, NULL, passages_add, p);
+    case LIBRARY_FORMAT_MARKDOWN:
+        return markdown_text_read(data, bytes->len, passages_add, p);
+    case LIBRARY_FORMAT_PLAIN:
+        return markdown_text_read_plain(data, bytes->len, passages_add, p);
+    case LIBRARY_FORMAT_PDF:
+        return pdf_read(data, bytes->len, passages_add, p);
+    case LIBRARY_FORMAT_NONE:
+    case LIBRARY_FORMAT__MAX:
+        break;
+    }
+    return RC_INVALID;
+}
+
+/* Fill in title and texts. NULL, or why not. */
+static const char *parse(struct run *run, enum library_format format,
+                         const struct buf *bytes, struct library_document *d)
+{
+    struct passages *p = passages_new(run->batch, MAX_PASSAGES);
+    const char *title = "";
+    enum rc rc = RC_NOMEM;
+
+    if (p != NULL) {
+        rc = read_blocks(format, bytes, p);
+        if (rc == RC_OK) {
+            rc = passages_end(p, &title, &d->texts, &d->n_texts);
+        }
+        passages_free(p);
+    }
+    if (rc == RC_OK) {
+        d->title = title[0] == '\0' ? d->title : title;
+        return NULL;
+    }
+    if (rc == RC_NOMEM) {
+        fail(run, rc);
+    }
+    return rc == RC_INVALID ? "not a text file" : "too many passages";
+}
+
+/* The library's index of path, or -1. */
+static ssize_t find_known(const struct run *run, const char *path)
+{
+    size_t low = 0;
+    size_t high = run->n_known;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(run->known[middle].path, path);
+
+        if (order == 0) {
+            return (ssize_t)middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return -1;
+}
+
+static int64_t mtime_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* Put the document into the batch; its path and title are copied. */
+static void put(struct run *run, struct library_document d, bool is_known)
+{
+    d.path = arena_strdup(run->batch, d.path);
+    d.title = arena_strdup(run->batch, d.title);
+    d.error = arena_strdup(run->batch, d.error);
+    d.owner = run->owner;
+    if (d.path == NULL || d.title == NULL || d.error == NULL) {
+        fail(run, RC_NOMEM);
+        return;
+    }
+    run->put[run->n_put++] = d;
+    if (d.error[0] != '\0') {
+        run->counts.failed++;
+    } else if (is_known) {
+        run->counts.changed++;
+    } else {
+        run->counts.added++;
+    }
+    store_batch_if_full(run);
+}
+
+static void put_failed(struct run *run, const struct found *f, ssize_t known,
+                       struct library_document d, const char *error)
+{
+    d.error = error;
+    d.texts = NULL;
+    d.n_texts = 0;
+    if (known >= 0 && d.mtime_ns == 0 && run->known[known].mtime_ns == 0 &&
+        strcmp(run->known[known].error, error) == 0) {
+        run->counts.failed++; /* as the run before found it */
+        return;
+    }
+    log_warn(NULL, "library: %s: %s", f->path, error);
+    put(run, d, known >= 0);
+}
+
+/* The file was opened and differs from what the library knows. */
+static void index_bytes(struct run *run, const struct found *f, ssize_t known,
+                        struct library_document d, int fd)
+{
+    struct buf bytes;
+    bool again;
+    const char *error;
+
+    buf_init(&bytes, MAX_FILE_BYTES);
+    error = read_file(fd, &bytes, &again);
+    if (error == NULL) {
+        hash_sha256(buf_str(&bytes), bytes.len, d.hash);
+        run->batch_bytes += bytes.len;
+    }
+    if (error == NULL && known >= 0 && !run->reread &&
+        run->known[known].error[0] == '\0' &&
+        memcmp(run->known[known].hash, d.hash, HASH_BYTES) == 0) {
+        run->touched[run->n_touched++] =
+            (struct library_known){.id = run->known[known].id,
+                                   .mtime_ns = d.mtime_ns,
+                                   .size_bytes = d.size_bytes};
+        store_batch_if_full(run);
+    } else {
+        if (error == NULL && f->format == LIBRARY_FORMAT_PDF) {
+            buf_clear(&bytes);
+            error = read_pdf(fd, &bytes, &again);
+        }
+        error = error != NULL ? error : parse(run, f->format, &bytes, &d);
+        if (error != NULL) {
+            d.mtime_ns = again ? 0 : d.mtime_ns;
+            put_failed(run, f, known, d, error);
+        } else {
+            put(run, d, known >= 0);
+        }
+    }
+    buf_free(&bytes);
+}
+
+static void index_file(struct run *run, const struct found *f)
+{
+    ssize_t known = find_known(run, f->path);
+    struct library_document d = {
+        .path = f->path, .title = f->name, .error = ""};
+    struct stat st;
+    int fd;
+
+    if (++run->n_files > LIBRARY_INDEX_MAX_DOCUMENTS) {
+        fail(run, RC_FULL);
+        return;
+    }
+    if (known >= 0) {
+        run->seen[known] = true;
+    }
+    fd = openat(f->parent, f->name,
+                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        put_failed(run, f, known, d, strerror(errno));
+    } else if (S_ISREG(st.st_mode)) {
+        d.mtime_ns = mtime_ns(&st);
+        d.size_bytes = (int64_t)st.st_size;
+        if (known < 0 || run->reread ||
+            run->known[known].mtime_ns != d.mtime_ns ||
+            run->known[known].size_bytes != d.size_bytes) {
+            index_bytes(run, f, known, d, fd);
+        } else {
+            run->counts.failed += run->known[known].error[0] != '\0';
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+/* --- folders ----------------------------------------------------------- */
+
+/* What lies in a folder that cannot be read stays as it is known. */
+static void keep_all_in(struct run *run, const char *folder)
+{
+    size_t len = strlen(folder);
+
+    for (size_t i = 0; i < run->n_known; i++) {
+        if (strncmp(run->known[i].path, folder, len) == 0 &&
+            run->known[i].path[len] == '/') {
+            run->seen[i] = true;
+        }
+    }
+}
+
+static void walk(struct run *run, int fd, struct buf *path, int depth);
+
+static void walk_below(struct run *run, int parent, const char *name,
+                       struct buf *path, int depth)
+{
+    int fd =
+        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT) {
+        return; /* removed meanwhile */
+    }
+    if (fd < 0 || depth >= LIBRARY_INDEX_MAX_DEPTH) {
+        log_warn(NULL, "library: %s: %s", buf_str(path),
+                 fd < 0 ? strerror(errno) : "too many folders in folders");
+        keep_all_in(run, buf_str(path));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return;
+    }
+    walk(run, fd, path, depth + 1);
+}
+
+/* A shared folder may hold the data directory: what accounts have put in is
+ * theirs even so. */
+static bool is_own_root(const struct run *run, const struct stat *st)
+{
+    return run->owner == NULL && S_ISDIR(st->st_mode) &&
+           st->st_ino == run->own.st_ino && st->st_dev == run->own.st_dev;
+}
+
+static void visit(struct run *run, int parent, const char *name,
+                  struct buf *path, int depth)
+{
+    enum library_format format = library_files_format(name);
+    struct stat st;
+
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        is_own_root(run, &st)) {
+        return; /* removed meanwhile, or not shared */
+    }
+    if (S_ISDIR(st.st_mode)) {
+        walk_below(run, parent, name, path, depth);
+    } else if (S_ISREG(st.st_mode) && format != LIBRARY_FORMAT_NONE &&
+               (run->owner == NULL || library_files_fault(name) == NULL)) {
+        index_file(run, &(struct found){.path = buf_str(path),
+                                        .name = name,
+                                        .parent = parent,
+                                        .format = format});
+    }
+}
+
+/* Everything in the folder open at fd, which is closed. path names it. */
+static void walk(struct run *run, int fd, struct buf *path, int depth)
+{
+    DIR *dir = fdopendir(fd);
+    size_t len = path->len;
+    const struct dirent *entry;
+
+    if (dir == NULL) {
+        (void)close(fd);
+        fail(run, RC_NOMEM);
+        return;
+    }
+    errno = 0;
+    while (run->rc == RC_OK && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        if (!utf8_valid(entry->d_name, strlen(entry->d_name))) {
+            log_warn(NULL, "library: a name in %s is not UTF-8", buf_str(path));
+            continue;
+        }
+        buf_printf(path, "/%s", entry->d_name);
+        if (buf_rc(path) != RC_OK) {
+            fail(run, buf_rc(path));
+            break;
+        }
+        visit(run, fd, entry->d_name, path, depth);
+        path->len = len;
+        path->data[len] = '\0';
+    }
+    (void)closedir(dir);
+}
+
+static void walk_folder(struct run *run, const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct buf path;
+
+    if (fd < 0) {
+        log_warn(NULL, "library: %s: %s", folder, strerror(errno));
+        keep_all_in(run, folder);
+        run->counts.folders_failed++;
+        return;
+    }
+    buf_init(&path, (LIBRARY_INDEX_MAX_DEPTH + 2) * (NAME_MAX + 2) + PATH_MAX);
+    buf_puts(&path, strcmp(folder, "/") == 0 ? "" : folder);
+    buf_puts(&path, "");
+    walk(run, fd, &path, 0);
+    buf_free(&path);
+}
+
+/* The files of one account, by names that do not say where the data directory
+ * is: ids of passages follow from them. */
+static void walk_owner(struct run *run, int parent, const char *owner)
+{
+    struct buf path;
+
+    run->owner = arena_strdup(run->list, owner);
+    if (run->owner == NULL) {
+        fail(run, RC_NOMEM);
+        return;
+    }
+    buf_init(&path, (LIBRARY_INDEX_MAX_DEPTH + 2) * (NAME_MAX + 2));
+    buf_printf(&path, "library/%s", owner);
+    walk_below(run, parent, owner, &path, 0);
+    buf_free(&path);
+    run->owner = NULL;
+}
+
+static void walk_owners(struct run *run)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof(path), "%s/library", run->options->dir);
+    dir = opendir(path);
+    if (dir == NULL) {
+        if (errno != ENOENT) {
+            log_warn(NULL, "library: %s: %s", path, strerror(errno));
+            keep_all_in(run, "library");
+            run->counts.folders_failed++;
+        }
+        return;
+    }
+    if (fstat(dirfd(dir), &run->own) != 0) {
+        fail(run, RC_IO);
+    }
+    while (run->rc == RC_OK && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            walk_owner(run, dirfd(dir), entry->d_name);
+        }
+    }
+    (void)closedir(dir);
+}
+
+/* True if folder is one of the others, or in one of them. */
+static bool is_within(const char *folder, char *const *others, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(others[i]);
+
+        if (strncmp(folder, others[i], len) == 0 &&
+            (folder[len] == '\0' || folder[len] == '/' || len == 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if the folder lies where the accounts' files do. */
+static bool is_in_own(const struct run *run, const char *folder)
+{
+    char path[PATH_MAX];
+    char *own;
+    bool in;
+
+    (void)snprintf(path, sizeof(path), "%s/library", run->options->dir);
+    own = realpath(path, NULL);
+    in = own != NULL && is_within(folder, &own, 1);
+    free(own);
+    return in;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The configured folders by their real paths, outer ones before inner. */
+static size_t list_folders(struct run *run, char **out)
+{
+    char *all = strdup(run->options->folders);
+    char *rest = all;
+    const char *name;
+    size_t n = 0;
+
+    if (all == NULL) {
+        fail(run, RC_NOMEM);
+        return 0;
+    }
+    while ((name = strsep(&rest, ":")) != NULL) {
+        if (name[0] == '\0') {
+            continue;
+        }
+        if (n == MAX_FOLDERS) {
+            fail(run, RC_FULL);
+            break;
+        }
+        out[n] = realpath(name, NULL);
+        if (out[n] != NULL && is_in_own(run, out[n])) {
+            free(out[n]);
+            out[n] = NULL;
+            errno = EACCES; /* it holds what accounts have put in */
+        }
+        if (out[n] == NULL) {
+            log_warn(NULL, "library: %s: %s", name, strerror(errno));
+            keep_all_in(run, name);
+            run->counts.folders_failed++;
+        } else {
+            n++;
+        }
+    }
+    free(all);
+    qsort(out, n, sizeof(out[0]), by_text);
+    return n;
+}
+
+static void walk_all(struct run *run)
+{
+    char *folders[MAX_FOLDERS];
+    size_t n;
+
+    walk_owners(run);
+    n = list_folders(run, folders);
+
+    for (size_t i = 0; run->rc == RC_OK && i < n; i++) {
+        if (!is_within(folders[i], folders, i)) {
+            walk_folder(run, folders[i]);
+        }
+    }
+    if (run->rc == RC_OK || run->rc == RC_FULL) {
+        store_batch(run);
+    }
+    for (size_t i = 0; i < n; i++) {
+        free(folders[i]);
+    }
+}
+
+/* --- the run ----------------------------------------------------------- */
+
+static void remove_vanished(struct run *run)
+{
+    int64_t ids[BATCH_DOCUMENTS];
+    size_t n = 0;
+
+    for (size_t i = 0; i <= run->n_known && run->rc == RC_OK; i++) {
+        if (i < run->n_known && !run->seen[i]) {
+            ids[n++] = run->known[i].id;
+            run->counts.removed++;
+        }
+        if (n == BATCH_DOCUMENTS || (i == run->n_known && n > 0)) {
+            fail(run, library_remove(run->lib, ids, n));
+            n = 0;
+        }
+    }
+}
+
+static enum rc load_known(struct run *run)
+{
+    int64_t reader;
+    enum rc rc = library_reader(run->lib, &reader);
+
+    if (rc != RC_OK) {
+        return rc;
+    }
+    run->reread = reader != READER_VERSION;
+    rc = library_list(run->lib, run->list, &run->known, &run->n_known);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    run->seen = calloc(run->n_known + 1, sizeof(*run->seen));
+    return run->seen == NULL ? RC_NOMEM : RC_OK;
+}
+
+static void finish(struct run *run)
+{
+    struct library_totals totals;
+    int64_t news =
+        run->counts.added + run->counts.changed + run->counts.removed;
+
+    fail(run, library_stats(run->lib, &totals));
+    if (run->rc == RC_OK) {
+        run->counts.documents = totals.documents;
+        run->counts.passages = totals.passages;
+    }
+    if (run->rc == RC_OK && news >= MERGE_LEAST &&
+        news * MERGE_SHARE >= totals.documents) {
+        fail(run, library_optimize(run->lib));
+    }
+    if (run->rc == RC_OK) {
+        fail(run, library_scan_done(run->lib, clock_unix_ms(), READER_VERSION));
+    }
+}
+
+static void index_all(struct run *run)
+{
+    fail(run, load_known(run));
+    if (run->rc != RC_OK) {
+        return;
+    }
+    walk_all(run);
+    if (run->rc == RC_OK) {
+        remove_vanished(run);
+    }
+    if (run->rc == RC_OK) {
+        finish(run);
+    }
+}
+
+/* RC_CONFLICT: another run has it, and kept it so long. The lock goes with the
+ * descriptor. */
+static enum rc take_lock(const char *dir, int64_t wait_ms, int *fd)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/library.lock", dir);
+    int64_t until_ms = clock_boot_ms() + wait_ms;
+
+    if (n < 0 || (size_t)n >= sizeof(path)) {
+        return RC_TOO_LARGE;
+    }
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*fd < 0) {
+        log_error(NULL, "%s: %s", path, strerror(errno));
+        return RC_IO;
+    }
+    while (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
+        int cause = errno;
+
+        if (cause == EWOULDBLOCK && clock_boot_ms() < until_ms) {
+            clock_nap_us(LOCK_NAP_US);
+            continue;
+        }
+        (void)close(*fd);
+        return cause == EWOULDBLOCK ? RC_CONFLICT : RC_IO;
+    }
+    return RC_OK;
+}
+
+static enum rc run_locked(struct run *run)
+{
+    enum rc rc;
+
+    html_init();
+    run->list = arena_new(LIST_BYTES);
+    run->batch = arena_new(BATCH_BYTES);
+    if (run->list == NULL || run->batch == NULL) {
+        return RC_NOMEM;
+    }
+    rc = library_open(run->options->dir, run->options->busy_ms, &run->lib);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    index_all(run);
+    library_close(run->lib);
+    return run->rc;
+}
+
+enum rc library_index_run(const struct library_index_options *options,
+                          struct library_index_counts *out)
+{
+    struct run *run = calloc(1, sizeof(*run));
+    int64_t start_ms = clock_boot_ms();
+    int lock = -1;
+    enum rc rc;
+
+    if (run == NULL) {
+        return RC_NOMEM;
+    }
+    run->options = options;
+    rc = take_lock(options->dir, options->wait_ms, &lock);
+    if (rc == RC_OK) {
+        rc = run_locked(run);
+        run->counts.ms = clock_boot_ms() - start_ms;
+        *out = run->counts;
+        (void)close(lock);
+    }
+    free(run->seen);
+    arena_free(run->list);
+    arena_free(run->batch);
+    free(run);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* model_calls.h - puts the tool calls of one reply together from pieces. */
+#ifndef ASIDE_RUNTIME_MODEL_CALLS_H
+#define ASIDE_RUNTIME_MODEL_CALLS_H
+
+#include "runtime/model/model.h"
+#include "runtime/model/model_text.h"
+#include "sql/base/json.h"
+
+struct model_slot;
+
+struct model_calls {
+    struct model_slot *slots;
+    struct model_call *view; /* as many as slots */
+    size_t n;
+    size_t max;
+    size_t arguments_limit; /* bytes of one call's arguments */
+    bool closed;
+    enum rc rc; /* first failure; RC_FULL: too many calls */
+};
+
+void model_calls_init(struct model_calls *, size_t max_calls,
+                      size_t arguments_limit_bytes);
+void model_calls_free(struct model_calls *);
+
+/* The tool_calls member of a delta, or of a whole message (whole: each element
+ * is a call of its own). Anything but an array is ignored. */
+void model_calls_add(struct model_calls *, const cJSON *tool_calls, bool whole);
+
+/* Nothing more comes: drops slots that hold nothing, judges the arguments and
+ * gives a name <prefix>_<position> to calls without an id of their own. */
+void model_calls_close(struct model_calls *, const char *id_prefix);
+
+/* The calls, in the order in which they began; valid until the next add. */
+const struct model_call *model_calls_view(struct model_calls *);
+
+#endif
