@@ -284,6 +284,12 @@ static enum serve_then wanted(const struct ask *ask, void *arg, enum rc rc,
                                           : 201);
 }
 
+static enum serve_then reply_disk_full(const struct ask *ask)
+{
+    return reply_problem(ask->req, REPLY_DISK_FULL,
+                         "There is no space left where the library lies.");
+}
+
 /* NULL: answered. */
 static struct change_call *open_or_reply(const struct ask *ask)
 {
@@ -319,6 +325,9 @@ enum serve_then h_library_remove(struct ask *ask)
     }
     rc = library_files_remove(ask->app->conf->data, c->owner, ask->rest,
                               ask->app->conf->busy_timeout_ms);
+    if (rc == RC_FULL) {
+        return reply_disk_full(ask);
+    }
     if (rc != RC_OK) {
         return reply_rc(ask->req, rc);
     }
@@ -363,8 +372,7 @@ static enum serve_then reply_refused(const struct ask *ask,
                              "A file is where the name has a folder, or a "
                              "folder where it has the file.");
     case LIBRARY_DISK_FULL:
-        return reply_problem(ask->req, REPLY_DISK_FULL,
-                             "There is no space left where the library lies.");
+        return reply_disk_full(ask);
     case LIBRARY_TAKEN:
         break;
     }
@@ -408,8 +416,7 @@ static struct library_upload *receive_or_reply(const struct ask *ask,
     } else if (rc == RC_TOO_LARGE) {
         (void)reply_problem(ask->req, REPLY_FILE_TOO_LARGE, NULL);
     } else if (rc == RC_FULL) {
-        (void)reply_refused(
-            ask, &(struct library_added){.refusal = LIBRARY_DISK_FULL});
+        (void)reply_disk_full(ask);
     } else {
         (void)reply_rc(ask->req, rc);
     }

@@ -1,6 +1,5 @@
 #include "sql/library_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 
 #include "sql/base/buf.h"
 #include "sql/base/clock.h"
+#include "sql/base/folder.h"
 #include "sql/base/hash.h"
 #include "sql/base/log.h"
 #include "sql/base/random.h"
@@ -257,6 +257,14 @@ static int64_t mtime_of(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
+/* What was removed meanwhile is left out; what cannot be read is not. */
+static void unless_gone(struct listing *l, const char *name)
+{
+    if (!folder_is_gone(errno)) {
+        l->rc = complain("reading", name);
+    }
+}
+
 static void list_folder(struct listing *l, int fd, size_t len, int depth);
 
 static void list_one(struct listing *l, int parent, const char *name,
@@ -266,7 +274,8 @@ static void list_one(struct listing *l, int parent, const char *name,
     struct stat st;
 
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return; /* removed meanwhile */
+        unless_gone(l, name);
+        return;
     }
     if (S_ISDIR(st.st_mode) && depth < LIBRARY_FILES_MAX_PARTS) {
         int fd = open_below(parent, name);
@@ -274,6 +283,8 @@ static void list_one(struct listing *l, int parent, const char *name,
         l->path[len++] = '/';
         if (fd >= 0) {
             list_folder(l, fd, len, depth + 1);
+        } else {
+            unless_gone(l, name);
         }
     } else if (S_ISREG(st.st_mode) &&
                library_files_format(name) != LIBRARY_FORMAT_NONE &&
@@ -292,24 +303,27 @@ static void list_one(struct listing *l, int parent, const char *name,
  * with a slash, in len bytes. */
 static void list_folder(struct listing *l, int fd, size_t len, int depth)
 {
-    DIR *dir = fdopendir(fd);
-    const struct dirent *entry;
+    DIR *dir = folder_open_take(fd);
+    const char *name;
+    int error = 0;
 
     if (dir == NULL) {
-        (void)close(fd);
-        l->rc = RC_NOMEM;
+        l->rc = complain("reading", "a folder");
         return;
     }
-    while (l->rc == RC_OK && (entry = readdir(dir)) != NULL) {
-        size_t name_len = strlen(entry->d_name);
+    while (l->rc == RC_OK && (name = folder_next(dir, &error)) != NULL) {
+        size_t name_len = strlen(name);
 
-        if (entry->d_name[0] != '.' &&
-            len + name_len <= LIBRARY_FILES_MAX_NAME_BYTES) {
-            memcpy(l->path + len, entry->d_name, name_len + 1);
-            list_one(l, fd, entry->d_name, len + name_len, depth);
+        if (name[0] != '.' && len + name_len <= LIBRARY_FILES_MAX_NAME_BYTES) {
+            memcpy(l->path + len, name, name_len + 1);
+            list_one(l, fd, name, len + name_len, depth);
         }
     }
     (void)closedir(dir);
+    if (error != 0) {
+        errno = error;
+        l->rc = complain("reading", "a folder");
+    }
 }
 
 static int by_name(const void *a, const void *b)
@@ -378,22 +392,24 @@ struct library_upload {
     char temp[TEMP_BYTES]; /* its name until it has its own */
 };
 
-/* Files that uploads have left which died long ago. */
+/* Files that uploads have left which died long ago. One that cannot be seen now
+ * is left to the next upload. */
 static void remove_left(int folder)
 {
     int fd = open_below(folder, ".");
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry;
+    DIR *dir = fd < 0 ? NULL : folder_open_take(fd);
+    const char *name;
     struct stat st;
+    int error;
 
     if (dir == NULL) {
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
-        if (strncmp(entry->d_name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 &&
-            fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    while ((name = folder_next(dir, &error)) != NULL) {
+        if (strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 &&
+            fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             st.st_mtim.tv_sec < time(NULL) - TEMP_LEFT_S) {
-            (void)unlinkat(folder, entry->d_name, 0);
+            (void)unlinkat(folder, name, 0);
         }
     }
     (void)closedir(dir);
@@ -528,6 +544,16 @@ static int open_parent(int folder, const char *name, bool make,
     return fd;
 }
 
+/* No room is a refusal like others. */
+static enum rc refuse_if_full(enum rc rc, struct library_added *out)
+{
+    if (rc == RC_FULL) {
+        out->refusal = LIBRARY_DISK_FULL;
+        return RC_CONFLICT;
+    }
+    return rc;
+}
+
 /* errno as a refusal, or RC_IO. */
 static enum rc refuse(int error, const char *name, struct library_added *out)
 {
@@ -537,11 +563,7 @@ static enum rc refuse(int error, const char *name, struct library_added *out)
         return RC_CONFLICT;
     }
     errno = error;
-    if (complain("adding", name) == RC_FULL) {
-        out->refusal = LIBRARY_DISK_FULL;
-        return RC_CONFLICT;
-    }
-    return RC_IO;
+    return refuse_if_full(complain("adding", name), out);
 }
 
 static enum rc put_in_place(struct library_upload *u, const char *name,
@@ -585,7 +607,7 @@ enum rc library_files_commit_take(struct library_upload *u, const char *name,
         rc = refuse(errno, name, out);
     }
     if (rc == RC_OK) {
-        rc = take_lock(u->folder, busy_ms, &lock);
+        rc = refuse_if_full(take_lock(u->folder, busy_ms, &lock), out);
     }
     if (rc == RC_OK) {
         remove_left(u->folder);
@@ -627,11 +649,12 @@ static enum rc remove_locked(int folder, const char *name)
     enum rc rc = RC_OK;
 
     if (parent < 0) {
-        return errno == ENOENT || errno == ENOTDIR ? RC_NOT_FOUND
-                                                   : complain("removing", name);
+        return folder_is_gone(errno) ? RC_NOT_FOUND
+                                     : complain("removing", name);
     }
-    if (fstatat(parent, last, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(st.st_mode)) {
+    if (fstatat(parent, last, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        rc = folder_is_gone(errno) ? RC_NOT_FOUND : complain("removing", name);
+    } else if (!S_ISREG(st.st_mode)) {
         rc = RC_NOT_FOUND;
     } else if (unlinkat(parent, last, 0) != 0 || fsync(parent) != 0) {
         rc = complain("removing", name);

@@ -106,7 +106,7 @@ enum rc library_files_commit_take(struct library_upload *, const char *name,
 void library_files_drop(struct library_upload *);
 
 /* Remove a file, and folders that become empty by that. RC_NOT_FOUND: there is
- * none of that name. RC_BUSY, RC_IO. */
+ * none of that name. RC_FULL: no space for the lock. RC_BUSY, RC_IO. */
 enum rc library_files_remove(const char *dir, const char *owner,
                              const char *name, int64_t busy_ms) RC_MUST_CHECK;
 

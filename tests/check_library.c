@@ -1,5 +1,6 @@
 /* check_library.c - folders become a library, and stay one: incrementally,
  * under kills, beside readers; and what is asked for is found. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,12 +18,15 @@
 #include "sql/base/utf8.h"
 #include "sql/library.h"
 #include "sql/library_query.h"
+#include "tests/support/disk.h"
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
 
 #define BUSY_MS      5000
 #define CASE_SECONDS 60
 #define NOBODY       65534
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 static char docs[PATH_MAX];
 static const char *dir;
@@ -42,6 +46,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+    disk_mend();
     library_close(lib);
     arena_free(arena);
     tmp_remove();
@@ -268,6 +273,64 @@ static void write_large(const char *name)
 
     ck_assert_int_eq(truncate(path, (off_t)6 << 20), 0);
 }
+
+/* What cannot be read is not taken for what is gone, and stops nothing else. */
+START_TEST(test_a_folder_that_cannot_be_read_keeps_its_documents)
+{
+    static const struct {
+        enum disk_call call;
+        const char *name;
+    } WAYS[] = {{DISK_OPENAT, "deep"},     {DISK_FSTATAT, "deep"},
+                {DISK_FSTATAT, "a.md"},    {DISK_FDOPENDIR, "/deep"},
+                {DISK_FDOPENDIR, "/docs"}, {DISK_READDIR, "/deep"},
+                {DISK_READDIR, "/docs"},   {DISK_FDOPENDIR, "/ann"},
+                {DISK_FSTATAT, "own.md"},  {DISK_READDIR, "/ann"},
+                {DISK_READDIR, "/library"}};
+
+    (void)tmp_write("docs/a.md", "walnuts");
+    (void)tmp_write("docs/deep/b.md", "hazelnuts");
+    (void)tmp_write("library/ann/own.md", "peanuts");
+    (void)tmp_write("more/c.md", "first");
+    (void)snprintf(docs, sizeof(docs), "%s/docs:%s/more", dir, dir);
+    index_docs();
+    assert_counts(4, 4, 0, 0);
+    for (int i = 0; i < COUNT(WAYS); i++) {
+        char text[32];
+
+        disk_break(WAYS[i].call, WAYS[i].name, EIO);
+        (void)snprintf(text, sizeof(text), "another %d", i);
+        (void)tmp_write("more/c.md", text);
+        ck_assert_msg(index_folders(docs) == RC_OK, "way %d", i);
+        ck_assert_msg(counts.documents == 4 && counts.removed == 0 &&
+                          counts.changed == 1,
+                      "way %d", i);
+    }
+    disk_mend();
+    index_docs();
+    assert_counts(4, 0, 0, 0);
+}
+END_TEST
+
+/* Where a folder lay is not known once its link leads nowhere. */
+START_TEST(test_a_link_that_leads_nowhere_keeps_its_documents)
+{
+    (void)tmp_write("docs/a.md", "walnuts");
+    (void)tmp_write("more/b.md", "hazelnuts");
+    (void)tmp_write("more/c.md", "peanuts");
+    ck_assert_int_eq(symlink("docs", tmp_path("link")), 0);
+    (void)snprintf(docs, sizeof(docs), "%s/link:%s/more", dir, dir);
+    index_docs();
+    assert_counts(3, 3, 0, 0);
+    ck_assert_int_eq(rename(tmp_path("docs"), tmp_path("away")), 0);
+    ck_assert_int_eq(unlink(tmp_path("more/c.md")), 0);
+    index_docs();
+    assert_counts(2, 0, 0, 1);
+    ck_assert_int_eq(counts.folders_failed, 1);
+    ck_assert_int_eq(unlink(tmp_path("link")), 0);
+    ck_assert_int_eq(index_folders(tmp_path("more")), RC_OK);
+    assert_counts(1, 0, 0, 1);
+}
+END_TEST
 
 START_TEST(test_unreadable_files_do_not_stop_the_run)
 {
@@ -1057,8 +1120,6 @@ static TCase *add_case(Suite *suite, const char *name)
     return tc;
 }
 
-#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
-
 Suite *library_suite(void)
 {
     Suite *suite = suite_create("library");
@@ -1072,6 +1133,8 @@ Suite *library_suite(void)
     tcase_add_test(tc, test_the_folder_itself_may_be_a_link);
     tcase_add_test(tc, test_folders_within_folders_count_once);
     tcase_add_test(tc, test_a_missing_folder_keeps_its_documents);
+    tcase_add_test(tc, test_a_folder_that_cannot_be_read_keeps_its_documents);
+    tcase_add_test(tc, test_a_link_that_leads_nowhere_keeps_its_documents);
     tcase_add_test(tc, test_unreadable_files_do_not_stop_the_run);
     tcase_add_test(tc, test_documents_of_too_many_parts_do_not_stop_the_run);
     tcase_add_test(tc, test_a_pdf_is_read_when_there_is_a_reader_for_it);

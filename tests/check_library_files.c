@@ -1,6 +1,8 @@
 /* check_library_files.c - the files that accounts add: names, folders, limits,
  * and what is there after many have added at once. */
 #include <check.h>
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "sql/library_files.h"
+#include "tests/support/disk.h"
 #include "tests/support/suites.h"
 #include "tests/support/tmp.h"
 
@@ -32,6 +35,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+    disk_mend();
     arena_free(arena);
     tmp_remove();
 }
@@ -270,6 +274,69 @@ START_TEST(test_limits_hold_over_processes)
 }
 END_TEST
 
+START_TEST(test_no_room_for_the_lock)
+{
+    ck_assert_int_eq(add("a.md", "x"), RC_OK);
+    disk_break(DISK_OPENAT, ".lock", ENOSPC);
+    ck_assert_int_eq(add("b.md", "x"), RC_CONFLICT);
+    ck_assert_int_eq(added.refusal, LIBRARY_DISK_FULL);
+    ck_assert_int_eq(library_files_remove(dir, "ann", "a.md", BUSY_MS),
+                     RC_FULL);
+    disk_break(DISK_OPENAT, ".lock", EIO);
+    ck_assert_int_eq(add("b.md", "x"), RC_IO);
+    disk_mend();
+    ck_assert_uint_eq(count("ann"), 1);
+    assert_clean();
+}
+END_TEST
+
+static int count_descriptors(void)
+{
+    DIR *all = opendir("/proc/self/fd");
+    int n = 0;
+
+    ck_assert_ptr_nonnull(all);
+    while (readdir(all) != NULL) {
+        n++;
+    }
+    (void)closedir(all);
+    return n;
+}
+
+/* What cannot be read is not taken for what is not there: neither are there
+ * fewer files, nor is there more room. */
+START_TEST(test_a_disk_that_cannot_be_read)
+{
+    static const struct {
+        enum disk_call call;
+        const char *name;
+    } WAYS[] = {{DISK_OPENAT, "deep"},    {DISK_FSTATAT, "deep"},
+                {DISK_FSTATAT, "sea.md"}, {DISK_FDOPENDIR, "/deep"},
+                {DISK_FDOPENDIR, "/ann"}, {DISK_READDIR, "/deep"},
+                {DISK_READDIR, "/ann"}};
+    struct library_file *files;
+    size_t n;
+    int before;
+
+    ck_assert_int_eq(add("deep/sea.md", "one"), RC_OK);
+    before = count_descriptors();
+    for (size_t i = 0; i < LENGTH(WAYS); i++) {
+        disk_break(WAYS[i].call, WAYS[i].name, EIO);
+        ck_assert_msg(library_files_list(dir, "ann", arena, &files, &n) ==
+                          RC_IO,
+                      "way %zu", i);
+        ck_assert_msg(add("other.md", "x") == RC_IO, "way %zu", i);
+        ck_assert_int_eq(count_descriptors(), before);
+    }
+    disk_break(DISK_FSTATAT, "sea.md", EIO);
+    ck_assert_int_eq(library_files_remove(dir, "ann", "deep/sea.md", BUSY_MS),
+                     RC_IO);
+    disk_mend();
+    ck_assert_uint_eq(count("ann"), 1);
+    assert_clean();
+}
+END_TEST
+
 Suite *library_files_suite(void)
 {
     Suite *suite = suite_create("library_files");
@@ -284,6 +351,8 @@ Suite *library_files_suite(void)
     tcase_add_test(tc, test_a_file_that_is_too_large);
     tcase_add_test(tc, test_no_link_leads_out);
     tcase_add_test(tc, test_the_lock_is_waited_for_within_the_bound);
+    tcase_add_test(tc, test_no_room_for_the_lock);
+    tcase_add_test(tc, test_a_disk_that_cannot_be_read);
     tcase_add_test(tc, test_limits_hold_over_processes);
     suite_add_tcase(suite, tc);
     return suite;

@@ -1,6 +1,5 @@
 #include "runtime/cmd/cmd_library.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +15,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/conf.h"
 #include "sql/base/doorbell.h"
+#include "sql/base/folder.h"
 #include "sql/base/log.h"
 #include "sql/library.h"
 #include "sql/library_files.h"
@@ -166,7 +166,8 @@ static void add_folder(struct work *w, const char *path, const char *name,
                        int depth)
 {
     DIR *dir = depth < LIBRARY_FILES_MAX_PARTS ? opendir(path) : NULL;
-    const struct dirent *entry;
+    const char *entry;
+    int error;
 
     if (dir == NULL) {
         refuse(w, path,
@@ -174,12 +175,15 @@ static void add_folder(struct work *w, const char *path, const char *name,
                                                : "too many folders in folders");
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            add_entry(w, path, name, entry->d_name, depth);
+    while ((entry = folder_next(dir, &error)) != NULL) {
+        if (entry[0] != '.') {
+            add_entry(w, path, name, entry, depth);
         }
     }
     (void)closedir(dir);
+    if (error != 0) {
+        refuse(w, path, strerror(error));
+    }
 }
 
 /* What is named is taken under its last part, a folder with all in it. */
@@ -290,6 +294,7 @@ static int drop(struct work *w, int n, char **names)
         } else {
             refuse(w, names[i],
                    rc == RC_NOT_FOUND ? "no such document of the account"
+                   : rc == RC_FULL    ? "no space left"
                                       : rc_name(rc));
         }
     }

@@ -1,6 +1,5 @@
 #include "runtime/document/library_index.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,11 +19,15 @@
 #include "sql/base/arena.h"
 #include "sql/base/buf.h"
 #include "sql/base/clock.h"
+#include "sql/base/folder.h"
 #include "sql/base/hash.h"
 #include "sql/base/log.h"
 #include "sql/base/utf8.h"
 #include "sql/library.h"
 #include "sql/library_files.h"
+
+/* What accounts have put in lies there, as their documents' paths say. */
+#define OWN_ROOT "library"
 
 /* Raised whenever the same file gives other passages than before. */
 #define READER_VERSION 1
@@ -349,14 +352,18 @@ static void index_file(struct run *run, const struct found *f)
 
 /* --- folders ----------------------------------------------------------- */
 
-/* What lies in a folder that cannot be read stays as it is known. */
-static void keep_all_in(struct run *run, const char *folder)
+/* What cannot be read, or not to its end, says nothing about what is there: the
+ * file of that path, or all in the folder, stays as it is known. */
+static void keep_unread(struct run *run, const char *path, const char *why)
 {
-    size_t len = strlen(folder);
+    size_t len = strlen(path);
 
+    log_warn(NULL, "library: %s: %s", path, why);
     for (size_t i = 0; i < run->n_known; i++) {
-        if (strncmp(run->known[i].path, folder, len) == 0 &&
-            run->known[i].path[len] == '/') {
+        const char *known = run->known[i].path;
+
+        if (strncmp(known, path, len) == 0 &&
+            (known[len] == '/' || known[len] == '\0')) {
             run->seen[i] = true;
         }
     }
@@ -370,16 +377,15 @@ static void walk_below(struct run *run, int parent, const char *name,
     int fd =
         openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd < 0 && errno == ENOENT) {
-        return; /* removed meanwhile */
-    }
-    if (fd < 0 || depth >= LIBRARY_INDEX_MAX_DEPTH) {
-        log_warn(NULL, "library: %s: %s", buf_str(path),
-                 fd < 0 ? strerror(errno) : "too many folders in folders");
-        keep_all_in(run, buf_str(path));
-        if (fd >= 0) {
-            (void)close(fd);
+    if (fd < 0) {
+        if (!folder_is_gone(errno)) {
+            keep_unread(run, buf_str(path), strerror(errno));
         }
+        return;
+    }
+    if (depth >= LIBRARY_INDEX_MAX_DEPTH) {
+        keep_unread(run, buf_str(path), "too many folders in folders");
+        (void)close(fd);
         return;
     }
     walk(run, fd, path, depth + 1);
@@ -399,9 +405,14 @@ static void visit(struct run *run, int parent, const char *name,
     enum library_format format = library_files_format(name);
     struct stat st;
 
-    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        is_own_root(run, &st)) {
-        return; /* removed meanwhile, or not shared */
+    if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (!folder_is_gone(errno)) {
+            keep_unread(run, buf_str(path), strerror(errno));
+        }
+        return;
+    }
+    if (is_own_root(run, &st)) {
+        return; /* not shared */
     }
     if (S_ISDIR(st.st_mode)) {
         walk_below(run, parent, name, path, depth);
@@ -417,34 +428,36 @@ static void visit(struct run *run, int parent, const char *name,
 /* Everything in the folder open at fd, which is closed. path names it. */
 static void walk(struct run *run, int fd, struct buf *path, int depth)
 {
-    DIR *dir = fdopendir(fd);
+    DIR *dir = folder_open_take(fd);
     size_t len = path->len;
-    const struct dirent *entry;
+    const char *name;
+    int error = 0;
 
     if (dir == NULL) {
-        (void)close(fd);
-        fail(run, RC_NOMEM);
+        keep_unread(run, buf_str(path), strerror(errno));
         return;
     }
-    errno = 0;
-    while (run->rc == RC_OK && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.') {
+    while (run->rc == RC_OK && (name = folder_next(dir, &error)) != NULL) {
+        if (name[0] == '.') {
             continue;
         }
-        if (!utf8_valid(entry->d_name, strlen(entry->d_name))) {
+        if (!utf8_valid(name, strlen(name))) {
             log_warn(NULL, "library: a name in %s is not UTF-8", buf_str(path));
             continue;
         }
-        buf_printf(path, "/%s", entry->d_name);
+        buf_printf(path, "/%s", name);
         if (buf_rc(path) != RC_OK) {
             fail(run, buf_rc(path));
             break;
         }
-        visit(run, fd, entry->d_name, path, depth);
+        visit(run, fd, name, path, depth);
         path->len = len;
         path->data[len] = '\0';
     }
     (void)closedir(dir);
+    if (error != 0) {
+        keep_unread(run, buf_str(path), strerror(error));
+    }
 }
 
 static void walk_folder(struct run *run, const char *folder)
@@ -453,8 +466,7 @@ static void walk_folder(struct run *run, const char *folder)
     struct buf path;
 
     if (fd < 0) {
-        log_warn(NULL, "library: %s: %s", folder, strerror(errno));
-        keep_all_in(run, folder);
+        keep_unread(run, folder, strerror(errno));
         run->counts.folders_failed++;
         return;
     }
@@ -477,7 +489,7 @@ static void walk_owner(struct run *run, int parent, const char *owner)
         return;
     }
     buf_init(&path, (LIBRARY_INDEX_MAX_DEPTH + 2) * (NAME_MAX + 2));
-    buf_printf(&path, "library/%s", owner);
+    buf_printf(&path, OWN_ROOT "/%s", owner);
     walk_below(run, parent, owner, &path, 0);
     buf_free(&path);
     run->owner = NULL;
@@ -486,15 +498,15 @@ static void walk_owner(struct run *run, int parent, const char *owner)
 static void walk_owners(struct run *run)
 {
     char path[PATH_MAX];
-    const struct dirent *entry;
+    const char *name;
+    int error = 0;
     DIR *dir;
 
-    (void)snprintf(path, sizeof(path), "%s/library", run->options->dir);
+    (void)snprintf(path, sizeof(path), "%s/" OWN_ROOT, run->options->dir);
     dir = opendir(path);
     if (dir == NULL) {
         if (errno != ENOENT) {
-            log_warn(NULL, "library: %s: %s", path, strerror(errno));
-            keep_all_in(run, "library");
+            keep_unread(run, OWN_ROOT, strerror(errno));
             run->counts.folders_failed++;
         }
         return;
@@ -502,12 +514,16 @@ static void walk_owners(struct run *run)
     if (fstat(dirfd(dir), &run->own) != 0) {
         fail(run, RC_IO);
     }
-    while (run->rc == RC_OK && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            walk_owner(run, dirfd(dir), entry->d_name);
+    while (run->rc == RC_OK && (name = folder_next(dir, &error)) != NULL) {
+        if (name[0] != '.') {
+            walk_owner(run, dirfd(dir), name);
         }
     }
     (void)closedir(dir);
+    if (error != 0) {
+        keep_unread(run, OWN_ROOT, strerror(error));
+        run->counts.folders_failed++;
+    }
 }
 
 /* True if folder is one of the others, or in one of them. */
@@ -531,7 +547,7 @@ static bool is_in_own(const struct run *run, const char *folder)
     char *own;
     bool in;
 
-    (void)snprintf(path, sizeof(path), "%s/library", run->options->dir);
+    (void)snprintf(path, sizeof(path), "%s/" OWN_ROOT, run->options->dir);
     own = realpath(path, NULL);
     in = own != NULL && is_within(folder, &own, 1);
     free(own);
@@ -543,12 +559,25 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A folder that was named has no place now. Where it had one, behind a link
+ * say, is not known: what lies in no other folder stays as it is known. */
+static void keep_outside(struct run *run, char *const *folders, size_t n)
+{
+    for (size_t i = 0; i < run->n_known; i++) {
+        const char *path = run->known[i].path;
+
+        run->seen[i] =
+            run->seen[i] || (path[0] == '/' && !is_within(path, folders, n));
+    }
+}
+
 /* The configured folders by their real paths, outer ones before inner. */
 static size_t list_folders(struct run *run, char **out)
 {
     char *all = strdup(run->options->folders);
     char *rest = all;
     const char *name;
+    bool lost = false;
     size_t n = 0;
 
     if (all == NULL) {
@@ -570,15 +599,18 @@ static size_t list_folders(struct run *run, char **out)
             errno = EACCES; /* it holds what accounts have put in */
         }
         if (out[n] == NULL) {
-            log_warn(NULL, "library: %s: %s", name, strerror(errno));
-            keep_all_in(run, name);
+            keep_unread(run, name, strerror(errno));
             run->counts.folders_failed++;
+            lost = true;
         } else {
             n++;
         }
     }
     free(all);
     qsort(out, n, sizeof(out[0]), by_text);
+    if (lost) {
+        keep_outside(run, out, n);
+    }
     return n;
 }
 
