@@ -63,9 +63,9 @@ struct excerpt {
     int64_t number; /* of the result, for recall; 0: it cannot be recalled */
     size_t from;    /* so many passages, or bytes of a text, are skipped */
 };
-/* A tool's result, cut to about max_tokens if it is larger: whole passages from
- * its end are left out, or the end of a text; a member "cut", or a last line,
- * says so and how to get at them. Pure. */
+/* A tool's result, cut to max_tokens (at least 1) if it is larger: whole
+ * passages from its end are left out, or the end of a text; a member "cut", or
+ * a last line, says so and how to get at them where there is room to. Pure. */
 enum rc excerpt_result(const struct excerpt *, struct buf *) RC_MUST_CHECK;
 /* text from a byte on, or as much of it as leaves room for a line that says how
  * to read on. Returns the byte to read on from; 0: that was all. Pure. */

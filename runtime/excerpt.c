@@ -12,6 +12,9 @@
 #define HOW_BYTES  240
 #define END_TOKENS 32 /* of the line that says how to read on */
 #define LINKS_PART 4  /* of the room, at most one in so many */
+#define TEXT_PART  4  /* of the room, one in so many is for a passage's text */
+/* Longer titles and headings tell no more. */
+#define LABEL_BYTES 200
 
 static int64_t size_of(const cJSON *tree)
 {
@@ -28,19 +31,56 @@ static int64_t size_of(const cJSON *tree)
 
 /* --- passages ---------------------------------------------------------- */
 
-/* The one passage that is left gets the beginning of its text. */
-static void shorten(cJSON *passage, int64_t excess)
+/* The one passage that is left gets so much of the beginning of its text as
+ * has room, escaped as it is. */
+static void shorten(const cJSON *tree, cJSON *passage, int64_t max_tokens)
 {
-    cJSON *text = cJSON_GetObjectItemCaseSensitive(passage, "text");
-    int64_t keep;
+    cJSON *item = cJSON_GetObjectItemCaseSensitive(passage, "text");
+    char *text = cJSON_IsString(item) ? item->valuestring : NULL;
+    size_t least = 0;
+    size_t most = text != NULL ? strlen(text) : 0;
+    size_t len = most;
 
-    if (!cJSON_IsString(text)) {
-        return;
+    while (least < most) {
+        size_t middle = utf8_clip(text, len, most - (most - least) / 2);
+        char next = text[middle];
+
+        if (middle <= least) {
+            break;
+        }
+        text[middle] = '\0';
+        if (size_of(tree) <= max_tokens) {
+            least = middle;
+        } else {
+            most = middle - 1;
+        }
+        text[middle] = next;
     }
-    keep =
-        tokens_estimate(text->valuestring, strlen(text->valuestring)) - excess;
-    text->valuestring[tokens_clip(text->valuestring, strlen(text->valuestring),
-                                  keep)] = '\0';
+    if (text != NULL) {
+        text[least] = '\0';
+    }
+}
+
+static void clip_label(cJSON *object, const char *name)
+{
+    cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    if (cJSON_IsString(item)) {
+        item->valuestring[utf8_clip(
+            item->valuestring, strlen(item->valuestring), LABEL_BYTES)] = '\0';
+    }
+}
+
+static void clip_labels(cJSON *tree, cJSON *passages)
+{
+    cJSON *item;
+
+    clip_label(tree, "title");
+    cJSON_ArrayForEach(item, passages)
+    {
+        clip_label(item, "title");
+        clip_label(item, "heading");
+    }
 }
 
 /* How to get at what is left out behind so many passages. */
@@ -118,6 +158,49 @@ static void cut_links(cJSON *tree, int64_t room)
     }
 }
 
+/* What is said about a passage goes, the least telling first, until its text
+ * has its part of the room. */
+static void strip(const struct excerpt *e, cJSON *tree, cJSON *passage)
+{
+    static const struct {
+        bool of_passage;
+        const char *name;
+    } LEAST_FIRST[] = {
+        {false, "links"},   {false, "note"},     {true, "heading"},
+        {true, "title"},    {false, "title"},    {true, "id"},
+        {true, "location"}, {false, "has_more"}, {false, "location"},
+    };
+    const cJSON *text = json_get(passage, "text");
+    int64_t own = text != NULL ? size_of(text) : 0;
+    int64_t most = e->max_tokens - e->max_tokens / TEXT_PART;
+
+    for (size_t i = 0; i < sizeof(LEAST_FIRST) / sizeof(LEAST_FIRST[0]) &&
+                       size_of(tree) - own > most;
+         i++) {
+        cJSON_DeleteItemFromObjectCaseSensitive(
+            LEAST_FIRST[i].of_passage ? passage : tree, LEAST_FIRST[i].name);
+    }
+}
+
+/* One passage at most is left, and is still too much. */
+static void cut_last(const struct excerpt *e, cJSON *tree, cJSON *passages)
+{
+    cJSON *passage = cJSON_GetArrayItem(passages, 0);
+
+    put_how(e, tree, passage != NULL ? 1 : 0, true);
+    strip(e, tree, passage);
+    shorten(tree, passage, e->max_tokens);
+    if (size_of(tree) > e->max_tokens) { /* room for a word alone */
+        while (tree->child != NULL) {
+            cJSON_Delete(cJSON_DetachItemViaPointer(tree, tree->child));
+        }
+        (void)cJSON_AddStringToObject(tree, "cut", "for want of room");
+    }
+    if (size_of(tree) > e->max_tokens) { /* not even that */
+        cJSON_DeleteItemFromObjectCaseSensitive(tree, "cut");
+    }
+}
+
 static void cut_passages(const struct excerpt *e, cJSON *tree, cJSON *passages)
 {
     int n = cJSON_GetArraySize(passages);
@@ -126,21 +209,21 @@ static void cut_passages(const struct excerpt *e, cJSON *tree, cJSON *passages)
     if (size <= e->max_tokens) {
         return;
     }
+    clip_labels(tree, passages);
     cut_links(tree, e->max_tokens / LINKS_PART);
     size = size_of(tree);
     if (size <= e->max_tokens) {
         return;
     }
     put_how(e, tree, (size_t)n, true); /* of its longest form */
-    n = drop_most(passages, size, e->max_tokens);
+    n = drop_most(passages, size_of(tree), e->max_tokens);
     size = size_of(tree);
     while (size > e->max_tokens && n > 1) {
         cJSON_DeleteItemFromArray(passages, --n);
         size = size_of(tree);
     }
     if (size > e->max_tokens) {
-        shorten(cJSON_GetArrayItem(passages, 0), size - e->max_tokens);
-        put_how(e, tree, 1, true);
+        cut_last(e, tree, passages);
     } else {
         put_how(e, tree, (size_t)n, false);
     }
@@ -152,9 +235,7 @@ static enum rc put_passages(const struct excerpt *e, cJSON *tree,
     for (size_t i = 0; i < e->from && cJSON_GetArraySize(passages) > 0; i++) {
         cJSON_DeleteItemFromArray(passages, 0);
     }
-    if (cJSON_GetArraySize(passages) > 0) {
-        cut_passages(e, tree, passages);
-    }
+    cut_passages(e, tree, passages);
     return json_print(tree, out);
 }
 
@@ -178,15 +259,26 @@ size_t excerpt_text(const char *text, size_t from, int64_t max_tokens,
 
 static void put_text(const struct excerpt *e, struct buf *out)
 {
+    size_t before = out->len;
     size_t next = excerpt_text(e->result, e->from, e->max_tokens, out);
+    int64_t left = e->max_tokens -
+                   tokens_estimate(buf_str(out) + before, out->len - before);
+    char how[HOW_BYTES];
 
-    if (next != 0 && e->number != 0) {
-        buf_printf(out,
-                   "\n[cut here for want of room; recall {\"result\":%" PRId64
-                   ",\"from\":%zu} goes on]",
-                   e->number, next);
-    } else if (next != 0) {
-        buf_puts(out, "\n[cut here for want of room]");
+    if (next == 0) {
+        return;
+    }
+    if (e->number != 0) {
+        (void)snprintf(
+            how, sizeof(how),
+            "\n[cut here for want of room; recall {\"result\":%" PRId64
+            ",\"from\":%zu} goes on]",
+            e->number, next);
+    } else {
+        (void)snprintf(how, sizeof(how), "\n[cut here for want of room]");
+    }
+    if (tokens_estimate(how, strlen(how)) <= left) {
+        buf_puts(out, how);
     }
 }
 

@@ -20,6 +20,7 @@ static suite_fn *const SUITES[] = {
     db_suite,
     doorbell_suite,
     embed_suite,
+    excerpt_suite,
     html_suite,
     http_suite,
     id_suite,

@@ -18,6 +18,7 @@
  * square of their members. */
 #define SAME_BYTES 4096
 #define PINS_MAX   20 /* of one call */
+#define TOLD_MAX   20 /* numbers that were not pinned */
 
 static const struct tool TOOLS[] = {
     {.name = "library_search",
@@ -287,37 +288,86 @@ enum rc tool_question(struct step *s, const char *arguments,
 
 /* --- notes ------------------------------------------------------------- */
 
-/* Each names a passage that was retrieved, or the number that does not. */
-static enum rc pin_all(struct step *s, const cJSON *list, int64_t *unknown)
+struct pins {
+    struct buf unknown; /* the numbers that no passage has, "7, 9" */
+    struct buf beyond;  /* those that were too many for one call */
+    size_t n_unknown;
+    size_t n_beyond;
+};
+
+static void put_number(struct buf *out, size_t *n, int64_t number)
+{
+    if (*n < TOLD_MAX) {
+        buf_printf(out, "%s%" PRId64, *n > 0 ? ", " : "", number);
+    } else if (*n == TOLD_MAX) {
+        buf_puts(out, ", and more");
+    }
+    ++*n;
+}
+
+/* Each names a passage that was retrieved; what does not is passed over, and
+ * told. */
+static enum rc pin_all(struct step *s, const cJSON *list, struct pins *out)
 {
     struct source src;
     const cJSON *item;
-    enum rc rc = RC_OK;
     int n = 0;
 
     cJSON_ArrayForEach(item, list)
     {
         int64_t number = cJSON_IsNumber(item) ? item->valueint : 0;
+        enum rc rc;
 
-        if (rc != RC_OK || n++ == PINS_MAX) {
-            break;
+        if (n++ >= PINS_MAX) {
+            put_number(&out->beyond, &out->n_beyond, number);
+            continue;
         }
         rc = store_source_by_number(s->rt->store, s->run.id, number, s->mem,
                                     &src);
-        if (rc == RC_NOT_FOUND) {
-            *unknown = number;
-        }
         if (rc == RC_OK) {
             rc = store_pin_add(s->rt->store, s->run.id, number);
+        } else if (rc == RC_NOT_FOUND) {
+            put_number(&out->unknown, &out->n_unknown, number);
+            rc = RC_OK;
+        }
+        if (rc != RC_OK) {
+            return rc;
         }
     }
+    return RC_OK;
+}
+
+static enum rc settle_note(struct step *s, struct tool_call *t,
+                           const struct pins *p)
+{
+    struct buf text;
+    enum rc rc;
+
+    buf_init(&text, RESULT_BYTES);
+    buf_puts(&text, "{\"outcome\":\"noted");
+    if (p->n_unknown > 0) {
+        buf_printf(&text,
+                   "; not pinned, since no passage with that number was "
+                   "retrieved: %s",
+                   buf_str(&p->unknown));
+    }
+    if (p->n_beyond > 0) {
+        buf_printf(&text, "; not pinned, since a call pins %d at most: %s",
+                   PINS_MAX, buf_str(&p->beyond));
+    }
+    buf_puts(&text, "\"}");
+    rc = buf_rc(&text);
+    if (rc == RC_OK) {
+        rc = tool_settle_inside(s, t, false, buf_str(&text), "noted");
+    }
+    buf_free(&text);
     return rc;
 }
 
 enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
 {
     const char *text = json_str(args, "text", "");
-    int64_t unknown = 0;
+    struct pins pins = {.n_unknown = 0};
     enum rc rc;
 
     if (text[0] == '\0') {
@@ -325,20 +375,18 @@ enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
                                   "{\"error\":\"text: expected a text\"}",
                                   "no text was given");
     }
+    buf_init(&pins.unknown, RESULT_BYTES);
+    buf_init(&pins.beyond, RESULT_BYTES);
     rc = store_note_add(s->rt->store, s->run.id, text, s->now_ms);
     if (rc == RC_OK) {
-        rc = pin_all(s, json_get(args, "pin"), &unknown);
+        rc = pin_all(s, json_get(args, "pin"), &pins);
     }
-    if (rc == RC_NOT_FOUND) {
-        return tool_settle_inside(
-            s, t, false,
-            "{\"outcome\":\"noted; but no passage with one of these numbers "
-            "was retrieved, and it is not pinned\"}",
-            "noted");
+    if (rc == RC_OK) {
+        rc = settle_note(s, t, &pins);
     }
-    return rc == RC_OK ? tool_settle_inside(s, t, false,
-                                            "{\"outcome\":\"noted\"}", "noted")
-                       : rc;
+    buf_free(&pins.unknown);
+    buf_free(&pins.beyond);
+    return rc;
 }
 
 /* --- storing what came ------------------------------------------------- */

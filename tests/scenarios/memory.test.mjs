@@ -132,9 +132,10 @@ test('R13 a pinned passage stays word for word, and one that was never retrieved
     'model.context_tokens': 16000, 'model.max_output_tokens': 500, 'model.prompt_tokens': 6000,
   }, { library: await shelf(t) });
   model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides moon' }]));
-  model.next('research', (req, reply) => reply.call(['note', { text: 'the moon it is', pin: [1, 77] }]));
+  model.next('research', (req, reply) => reply.call(['note', { text: 'the moon it is', pin: [77, 'x', 1] }]));
   model.next('research', (req, reply) => {
-    assert.match(told(req), /noted; but no passage with one of these numbers/);
+    assert.equal(JSON.parse(told(req)).outcome,
+      'noted; not pinned, since no passage with that number was retrieved: 77, 0');
     reply.call(large(1));
   });
   for (let i = 2; i < 8; i++) {
@@ -147,6 +148,24 @@ test('R13 a pinned passage stays word for word, and one that was never retrieved
   assert.equal(pinned, `[pinned passages]\n[1] ${end.sources[0].title}${
     end.sources[0].heading ? `, ${end.sources[0].heading}` : ''}\n${end.sources[0].text}`);
   assert.equal(await sql('SELECT group_concat(n) FROM pin'), '1');
+  await assertSettled(sql);
+});
+
+test('of more pins than a call may set, the model is told which were not set', BOUND, async (t) => {
+  const { model, research, whole, sql } = await started(t);
+  const from = (first, n) => Array.from({ length: n }, (_, i) => first + i);
+  model.next('research', (req, reply) => reply.call(large(1), large(2), large(3)));
+  model.next('research', (req, reply) => reply.call(['note', { text: 'all', pin: from(1, 22) }],
+    ['note', { text: 'many', pin: [...from(30, 20), ...from(1, 30)] }]));
+  model.next('research', (req, reply) => {
+    const results = req.body.messages.filter((m) => m.role === 'tool').slice(-2).map((m) => JSON.parse(m.content));
+    assert.deepEqual(results, [{ outcome: 'noted; not pinned, since a call pins 20 at most: 21, 22' },
+      { outcome: `noted; not pinned, since a call pins 20 at most: ${from(1, 20).join(', ')}, and more` }]);
+    reply.report('# All');
+  });
+  const end = await whole((await research('the sea')).id);
+  assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
+  assert.equal(await sql('SELECT count(*) FROM pin'), '40');
   await assertSettled(sql);
 });
 

@@ -19,6 +19,7 @@ Suite *context_suite(void);
 Suite *db_suite(void);
 Suite *doorbell_suite(void);
 Suite *embed_suite(void);
+Suite *excerpt_suite(void);
 Suite *html_suite(void);
 Suite *http_suite(void);
 Suite *id_suite(void);
