@@ -14,6 +14,12 @@ const SEA = '# Sea\n\nThe herring swims in shoals along the northern coast.\n';
 const file = (name, text = SEA) => ({ name, mimeType: 'text/markdown', buffer: Buffer.from(text) });
 const doc = (page, name) => page.tab.locator('.library-list .doc', { hasText: name });
 
+function deferred() {
+  const made = {};
+  made.promise = new Promise((resolve) => { made.resolve = resolve; });
+  return made;
+}
+
 async function openLibrary(page) {
   await page.tab.getByRole('button', { name: 'Library', exact: true }).click();
   await page.tab.locator('dialog.library[open]').waitFor();
@@ -112,4 +118,41 @@ browserTest('without a runtime documents wait, in either language; a server that
     await page.picture('64-library-zh');
     await aside.restart('asided');
     await doc(page, 'later.md').getByText('1 个段落').waitFor();
+  });
+
+browserTest('a page of the list that comes late does not put back an older list',
+  async (t, browser) => {
+    const dir = path.join(await temporaryDir(), 'shared');
+    await mkdir(dir);
+    await Promise.all(Array.from({ length: 205 }, (_, i) =>
+      writeFile(path.join(dir, `s${String(i).padStart(3, '0')}.md`), `# S${i}\n\nShared.\n`)));
+    const { aside, page } = await stage(t, browser, { library: dir });
+    await openLibrary(page);
+    await page.tab.getByText('205 documents').waitFor();
+    await doc(page, 's199.md').getByText('1 passage').waitFor();
+
+    const late = deferred();
+    const asked = deferred();
+    await page.tab.route(/\/library\?after=/, async (route) => {
+      const reply = await route.fetch();
+      asked.resolve();
+      await late.promise;
+      await route.fulfill({ response: reply });
+    });
+    await page.tab.getByRole('button', { name: 'Show more' }).click();
+    await asked.promise;
+    await aside.api('PUT', '/library/files/new.md', SEA, { headers: { 'content-type': 'text/plain' } });
+    await doc(page, 'new.md').getByText('1 passage').waitFor();
+    await page.until(page.tab.getByText('Documents are being read'), (all) => all.length === 0);
+    const arrives = page.tab.waitForResponse(/\/library\?after=/);
+    late.resolve();
+    await (await arrives).finished();
+    await page.tab.evaluate(() => new Promise((done) => {
+      requestAnimationFrame(() => requestAnimationFrame(done));
+    }));
+    assert.equal(await doc(page, 'new.md').count(), 1);
+    // asked for again, the page is there
+    await page.tab.getByRole('button', { name: 'Show more' }).click();
+    await doc(page, 's204.md').waitFor();
+    assert.equal(await doc(page, 'new.md').count(), 1);
   });

@@ -10,6 +10,7 @@ import * as api from '../api.js';
 import { applyRunList } from '../apply.js';
 import { t, when } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
+import { useNewest } from '../newest.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
 import { stateWords, titleOf, why } from '../words.js';
@@ -64,30 +65,24 @@ export function Find() {
 
 /** @param {{ text: string }} props */
 function Results({ text }) {
-    const [now, setNow] = useState(/** @type {Search | null} */ (null));
-    const wanted = useRef(text);
-    wanted.current = text;
+    const { value: now, ask, extend } = useNewest(
+        /** @type {Search | null} */ (null));
 
     useEffect(() => {
-        const timer = setTimeout(() => look(text, () =>
-            wanted.current === text, setNow), PAUSE_MS);
+        const { isNewest, tell } = ask();
+        const timer = setTimeout(() => look(text, isNewest, tell), PAUSE_MS);
         return () => clearTimeout(timer);
     }, [text]);
     async function more() {
         if (!now?.next) {
             return;
         }
-        /** @type {Search} */
-        let then;
         try {
             const reply = await api.search(now.text, now.next);
-            then = { ...now, list: [...now.list, ...reply.results],
-                next: reply.next, error: '' };
+            extend(now, { ...now, list: [...now.list, ...reply.results],
+                next: reply.next, error: '' });
         } catch (error) {
-            then = { ...now, error: why(error) };
-        }
-        if (wanted.current === now.text) {
-            setNow(then);
+            extend(now, { ...now, error: why(error) });
         }
     }
     const stale = now?.text !== text;
@@ -111,9 +106,6 @@ async function look(text, isWanted, tell) {
     for (let round = 0; round < ROUNDS && isWanted(); round += 1) {
         try {
             const reply = await api.search(text);
-            if (!isWanted()) {
-                return;
-            }
             tell({ text, list: reply.results, next: reply.next,
                 complete: reply.complete, error: '' });
             if (reply.complete) {
@@ -149,35 +141,34 @@ function Hit({ found }) {
 
 // --- all research --------------------------------------------------------------
 
+/** @typedef {{ ids: string[], more: boolean, error: string }} Listed */
+
 function AllResearch() {
     const { store } = useApp();
     const [state, setState] = useState('');
-    const [ids, setIds] = useState(/** @type {string[]} */ ([]));
-    const [more, setMore] = useState(false);
-    const [error, setError] = useState('');
-    const wanted = useRef(state);
-    wanted.current = state;
+    const { value: known, ask, extend } = useNewest(/** @type {Listed} */ (
+        { ids: [], more: false, error: '' }));
 
-    /** @param {string[]} known */
-    async function read(known) {
+    /** @param {string[]} ids  of what is listed before it
+     *  @returns {Promise<Listed>} */
+    async function page(ids) {
         try {
-            const reply = await api.research(state, known.at(-1));
-            if (wanted.current !== state) {
-                return;
-            }
+            const reply = await api.research(state, ids.at(-1));
             applyRunList(store, reply);
-            setIds([...known, ...reply.runs.map((r) => r.id)]);
-            setMore(reply.has_more);
-            setError('');
+            return { ids: [...ids, ...reply.runs.map((r) => r.id)],
+                more: reply.has_more, error: '' };
         } catch (failed) {
-            setError(why(failed));
+            return { ids, more: ids.length > 0, error: why(failed) };
         }
     }
     useEffect(() => {
-        read([]);
+        const { tell } = ask();
+        page([]).then(tell);
     }, [state]);
+    const more = async () => extend(known, await page(known.ids));
     // What began or moved since the read is known from the feed.
-    const all = [...new Set([...store.activeResearch().map((r) => r.id), ...ids])]
+    const all = [...new Set([...store.activeResearch().map((r) => r.id),
+        ...known.ids])]
         .map((id) => store.run(id)).filter((r) => r !== undefined)
         .filter((r) => fits(r, state))
         .sort((a, b) => b.created_at - a.created_at);
@@ -191,12 +182,12 @@ function AllResearch() {
                 <span>${t(s === 'active' ? 'find.active'
                     : s ? `state.${s}` : 'find.all')}</span></label>`)}
         </fieldset>
-        <p class="find-state quiet" role="status">${error
+        <p class="find-state quiet" role="status">${known.error
             || (all.length === 0 ? t('find.no_research') : '')}</p>
         <ul class="finds">${all.map((run) => html`<${ResearchRow} key=${run.id}
             run=${run} />`)}</ul>
-        ${more && html`<button type="button" class="small"
-            onClick=${() => read(ids)}>${t('find.more')}</button>`}`;
+        ${known.more && html`<button type="button" class="small"
+            onClick=${more}>${t('find.more')}</button>`}`;
 }
 
 /** @param {Run} run @param {string} state */

@@ -11,21 +11,23 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api.js';
 import { has, t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
+import { useNewest } from '../newest.js';
 import * as ui from '../ui.js';
 import { KINDS, addFiles, chosen, dropped, forgetEnded, retry, uploads,
 } from '../uploads.js';
 import { why } from '../words.js';
 
-/** @typedef {{ documents: LibraryDocument[], read: LibraryRead }} Known */
+/** @typedef {{ documents: LibraryDocument[], read: LibraryRead | null,
+ *      error: string }} Known */
 
 export function Library() {
     const { store } = useApp();
     const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
-    const [known, setKnown] = useState(/** @type {Known | null} */ (null));
-    const [error, setError] = useState('');
+    const { value: known, ask, extend } = useNewest(/** @type {Known} */ (
+        { documents: [], read: null, error: '' }));
+    const [refused, setRefused] = useState('');
     const [said, setSaid] = useState('');
     const close = () => { ui.libraryOpen.value = false; };
-    const asked = useRef(0);
 
     useLayoutEffect(() => {
         const { current } = box;
@@ -36,17 +38,13 @@ export function Library() {
     // Read when it is opened, and whenever the feed tells that it is another.
     const news = store.libraryNews.value;
     async function look() {
-        const turn = asked.current += 1;
+        const { tell } = ask();
         try {
             const read = await api.library();
-            if (turn === asked.current) {
-                setKnown({ documents: read.documents, read });
-                setError('');
-            }
+            tell({ documents: read.documents, read, error: '' });
+            setRefused('');
         } catch (failed) {
-            if (turn === asked.current) {
-                setError(why(failed));
-            }
+            tell((now) => ({ ...now, error: why(failed) }));
         }
     }
     useEffect(() => {
@@ -54,15 +52,15 @@ export function Library() {
     }, [news]);
 
     async function more() {
-        if (!known?.read.next) {
+        if (!known.read?.next) {
             return;
         }
         try {
             const read = await api.library(known.read.next);
-            setKnown({ documents: [...known.documents, ...read.documents],
-                read: { ...read, used: known.read.used } });
+            extend(known, { documents: [...known.documents, ...read.documents],
+                read: { ...read, used: known.read.used }, error: '' });
         } catch (failed) {
-            setError(why(failed));
+            extend(known, { ...known, error: why(failed) });
         }
     }
 
@@ -70,16 +68,18 @@ export function Library() {
     async function act(deed, done) {
         try {
             await deed();
-            setError('');
+            setRefused('');
             setSaid(done);
             await look();
         } catch (failed) {
-            setError(why(failed));
+            setRefused(why(failed));
         }
     }
-    const own = known?.documents.filter((d) => !d.shared) ?? [];
-    const shared = known?.documents.filter((d) => d.shared) ?? [];
-    const isRead = known?.read.indexing ?? false;
+    const { read } = known;
+    const own = known.documents.filter((d) => !d.shared);
+    const shared = known.documents.filter((d) => d.shared);
+    const isRead = read?.indexing ?? false;
+    const error = refused || known.error;
     return html`
         <dialog class="find library" ref=${box} aria-label=${t('library')}
             onClose=${close} onClick=${(/** @type {MouseEvent} */ e) =>
@@ -96,7 +96,7 @@ export function Library() {
                 </div>
                 <${Drop} />
                 ${error && html`<p class="refusal" role="alert">${error}</p>`}
-                <p class="find-state quiet" role="status">${!known
+                <p class="find-state quiet" role="status">${!read
                     ? (error ? '' : t('library.loading'))
                     : isRead ? t(store.health.value?.runtime === 'absent'
                         ? 'library.absent' : 'library.reading')
@@ -104,13 +104,13 @@ export function Library() {
                 <div class="finds library-list" tabindex="0" role="region"
                     aria-label=${t('library.documents')}>
                     <${Uploads} />
-                    ${known && html`
+                    ${read && html`
                         <h3 class="find-title">${t('library.own')}
                             <span class="quiet"> ${t('library.used', {
                                 files: own.length,
-                                most: known.read.limits.files,
-                                bytes: bytes(known.read.used.bytes),
-                                mostBytes: bytes(known.read.limits.bytes) })}
+                                most: read.limits.files,
+                                bytes: bytes(read.used.bytes),
+                                mostBytes: bytes(read.limits.bytes) })}
                             </span></h3>
                         ${own.length === 0 && html`<p class="quiet
                             library-none">${t('library.none')}</p>`}
@@ -118,13 +118,13 @@ export function Library() {
                             document=${d} onRemove=${() => act(() =>
                                 api.removeDocument(d.name),
                             t('library.removed', { name: d.name }))} />`)}</ul>
-                        ${known.read.shared > 0 && html`
+                        ${read.shared > 0 && html`
                             <h3 class="find-title">${t('library.shared')}
                                 <span class="quiet"> ${t('library.count',
-                                    { n: known.read.shared })}</span></h3>
+                                    { n: read.shared })}</span></h3>
                             <ul>${shared.map((d) => html`<${Row} key=${d.id}
                                 document=${d} />`)}</ul>
-                            ${known.read.next && html`<button type="button"
+                            ${read.next && html`<button type="button"
                                 class="small" onClick=${more}>
                                 ${t('find.more')}</button>`}`}`}
                 </div>
