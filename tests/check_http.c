@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,8 @@ static void setup(void)
 static void teardown(void)
 {
     (void)unsetenv("http_proxy");
+    (void)unsetenv("all_proxy");
+    (void)unsetenv("no_proxy");
     http_free(http);
     http = NULL;
     peer_stop(peer);
@@ -1221,6 +1224,8 @@ END_TEST
 /* --- names ------------------------------------------------------------- */
 
 #define SLOW_NAME "slow.test"
+#define TWO_NAME  "two.test" /* 127.0.0.2, then 127.0.0.1 */
+#define HUNG_MAX  1000
 
 typedef int look_up_fn(const char *, const char *, const struct addrinfo *,
                        struct addrinfo **);
@@ -1229,8 +1234,17 @@ static sem_t looks_up; /* posted by each look-up of SLOW_NAME */
 static sem_t let_go;   /* which it waits for */
 static atomic_int gave_up;
 
-/* The C library's, but for a name whose servers never answer. libcurl finds
- * this one first. */
+static int look_up_two(look_up_fn *own, const char *service,
+                       const struct addrinfo *hints, struct addrinfo **out)
+{
+    int error = own("127.0.0.2", service, hints, out);
+
+    return error != 0 ? error
+                      : own("127.0.0.1", service, hints, &(*out)->ai_next);
+}
+
+/* The C library's, but for a name whose servers never answer, and one of two
+ * addresses. libcurl finds this one first. */
 int getaddrinfo(const char *name, const char *service,
                 const struct addrinfo *hints, struct addrinfo **out)
 {
@@ -1241,7 +1255,9 @@ int getaddrinfo(const char *name, const char *service,
     if (name == NULL || strcmp(name, SLOW_NAME) != 0) {
         found = dlsym(RTLD_NEXT, "getaddrinfo");
         memcpy(&own, &found, sizeof(own));
-        return own(name, service, hints, out);
+        return name != NULL && strcmp(name, TWO_NAME) == 0
+                   ? look_up_two(own, service, hints, out)
+                   : own(name, service, hints, out);
     }
     (void)sem_post(&looks_up);
     (void)clock_gettime(CLOCK_REALTIME, &until);
@@ -1290,6 +1306,182 @@ START_TEST(a_name_that_is_looked_up_for_ever_holds_up_nobody)
     for (int i = 0; i < 3; i++) {
         (void)sem_post(&let_go);
     }
+}
+END_TEST
+
+/* Those of this process. */
+static int count_threads(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    int n = -2; /* "." and ".." */
+
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir) != NULL) {
+        n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+/* Each leaves a thread behind until the resolver has had enough: a stranger's
+ * names cannot take as many as they like, and what others ask goes on. */
+START_TEST(look_ups_that_hang_are_bounded)
+{
+    struct guard g = {.allow = true};
+    struct http_options o = options("http://" SLOW_NAME "/");
+    struct http_call *call = NULL;
+    struct seen s;
+    int started = 0;
+
+    ck_assert_int_eq(sem_init(&looks_up, 0, 0), 0);
+    ck_assert_int_eq(sem_init(&let_go, 0, 0), 0);
+    o.may_connect = guard;
+    o.may_connect_ctx = &g;
+    for (int i = 0; i < HUNG_MAX; i++) {
+        enum rc rc = http_start(http, &o, on_data, forbidden_done, NULL, &call);
+
+        if (rc != RC_OK) {
+            ck_assert_int_eq(rc, RC_BUSY);
+            continue;
+        }
+        run_until_looked_up();
+        http_cancel(call);
+        started++;
+    }
+    ck_assert_int_gt(started, 10);
+    ck_assert_int_le(started, HTTP_LOOK_UPS_MAX);
+    ck_assert_int_le(count_threads(), HTTP_LOOK_UPS_MAX + 1);
+
+    /* Neither an address nor what the configuration names is held up. */
+    peer = peer_start(play_short_replies, NULL);
+    for (int named = 0; named < 2; named++) {
+        o = options(peer_url(peer));
+        o.may_connect = named != 0 ? NULL : guard;
+        o.may_connect_ctx = &g;
+        start(&o, &s);
+        run_until_done(&s);
+        ck_assert_int_eq(s.result.end, HTTP_END_DONE);
+        buf_free(&s.body);
+    }
+    ck_assert_int_eq(atomic_load(&gave_up), 0);
+    for (int i = 0; i < started; i++) {
+        (void)sem_post(&let_go);
+    }
+    while (count_threads() > HTTP_LOOK_UPS_MAX / 2) {
+        ck_assert_int_eq(http_wait(http, NULL, 0, 10), RC_OK);
+    }
+}
+END_TEST
+
+/* Also where they are asked for in one turn, before any thread is there. */
+START_TEST(look_ups_of_one_turn_are_bounded)
+{
+    struct guard g = {.allow = true};
+    struct http_options o = options("http://" SLOW_NAME "/");
+    struct http_call *calls[HUNG_MAX];
+    int n = 0;
+
+    o.may_connect = guard;
+    o.may_connect_ctx = &g;
+    while (n < HUNG_MAX && http_start(http, &o, on_data, forbidden_done, NULL,
+                                      &calls[n]) == RC_OK) {
+        n++;
+    }
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_le(n, HTTP_LOOK_UPS_MAX);
+    for (int i = 0; i < n; i++) {
+        http_cancel(calls[i]);
+    }
+    ck_assert_int_eq(
+        http_start(http, &o, on_data, forbidden_done, NULL, &calls[0]), RC_OK);
+}
+END_TEST
+
+static bool only_first(void *ctx, const struct sockaddr *at)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)at;
+
+    (*(int *)ctx)++;
+    return in->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+}
+
+static void play_cut(struct peer_conn *c, void *ctx)
+{
+    (void)ctx;
+    (void)peer_read(c);
+}
+
+/* An address that was passed over is not why the next one failed. */
+START_TEST(a_denial_is_told_of_the_address_it_was_about)
+{
+    struct http_options o;
+    char url[80];
+    struct seen s;
+    int asked = 0;
+
+    peer = peer_start(play_cut, NULL);
+    (void)snprintf(url, sizeof(url), "http://" TWO_NAME "%s/",
+                   strrchr(peer_url(peer), ':'));
+    o = options(url);
+    o.may_connect = only_first;
+    o.may_connect_ctx = &asked;
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(asked, 2);
+    ck_assert_int_eq(s.result.end, HTTP_END_CUT);
+    ck_assert_ptr_null(strstr(s.result.detail, "not allowed"));
+    ck_assert_ptr_null(strstr(s.result.brief, "not allowed"));
+    buf_free(&s.body);
+
+    peer_stop(peer); /* nobody listens any more: refused, not denied */
+    peer = NULL;
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_CONNECT);
+    ck_assert_ptr_null(strstr(s.result.detail, "not allowed"));
+    buf_free(&s.body);
+}
+END_TEST
+
+/* --- proxies ----------------------------------------------------------- */
+
+/* What the configuration names goes through the environment's proxy, unless
+ * that excepts it; a guarded call never does, or the guard would be asked about
+ * the proxy's address. */
+START_TEST(a_proxy_is_for_what_is_not_guarded)
+{
+    static const char *const names[] = {"http_proxy", "all_proxy"};
+    struct guard g = {.allow = true};
+    struct http_options o = options("http://far.invalid/x");
+    struct seen s;
+
+    peer = peer_start(play_short_replies, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        setenv(names[i], peer_url(peer), 1);
+        start(&o, &s);
+        run_until_done(&s);
+        ck_assert_int_eq(s.result.end, HTTP_END_DONE);
+        ck_assert_uint_eq(peer_requests(peer), i + 1);
+        buf_free(&s.body);
+        unsetenv(names[i]);
+    }
+    setenv("http_proxy", peer_url(peer), 1);
+    setenv("all_proxy", peer_url(peer), 1);
+    o.may_connect = guard;
+    o.may_connect_ctx = &g;
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_CONNECT);
+    ck_assert_int_eq(g.asked, 0);
+    buf_free(&s.body);
+
+    o.may_connect = NULL;
+    setenv("no_proxy", "far.invalid", 1);
+    start(&o, &s);
+    run_until_done(&s);
+    ck_assert_int_eq(s.result.end, HTTP_END_CONNECT);
+    ck_assert_uint_eq(peer_requests(peer), 2);
+    buf_free(&s.body);
 }
 END_TEST
 
@@ -1354,6 +1546,10 @@ Suite *http_suite(void)
     tcase_add_test(t, each_call_has_its_own_deadline);
     tcase_add_test(t, own_descriptors_end_the_wait);
     tcase_add_test(t, a_name_that_is_looked_up_for_ever_holds_up_nobody);
+    tcase_add_test(t, look_ups_that_hang_are_bounded);
+    tcase_add_test(t, look_ups_of_one_turn_are_bounded);
+    tcase_add_test(t, a_denial_is_told_of_the_address_it_was_about);
+    tcase_add_test(t, a_proxy_is_for_what_is_not_guarded);
     tcase_add_test(t, details_are_text);
     tcase_add_test(t, ends_have_names);
     suite_add_tcase(s, t);

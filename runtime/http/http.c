@@ -15,6 +15,7 @@
 #include "runtime/http/http_inside.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -209,7 +210,7 @@ static void describe(struct http_call *c, CURLcode code)
         own = "the kept connection broke before a reply";
     } else if (c->no_memory) {
         own = "no memory";
-    } else if (c->is_denied) {
+    } else if (c->is_denied && !r->sent) {
         own = "the address is not allowed";
     }
     r->brief = own != NULL ? own : curl_easy_strerror(code);
@@ -309,6 +310,35 @@ static bool set_callbacks(struct http_call *c)
            curl_easy_setopt(e, CURLOPT_HEADERDATA, c) == CURLE_OK;
 }
 
+/* Threads of this process beside the loop's: look-ups, also those that calls
+ * which are gone have left behind. */
+static size_t count_threads(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    size_t n = 0;
+
+    while (dir != NULL && readdir(dir) != NULL) {
+        n++;
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return n > 3 ? n - 3 : 0; /* ".", ".." and the loop's */
+}
+
+/* Those that have a thread already are counted twice: it is a bound. */
+static bool may_look_up(const struct http *h)
+{
+    const struct http_call *c = NULL;
+    size_t n = count_threads();
+
+    TAILQ_FOREACH(c, &h->calls, all)
+    {
+        n += c->is_named && !c->is_resolved && !c->has_ended ? 1 : 0;
+    }
+    return n < HTTP_LOOK_UPS_MAX;
+}
+
 static void set_deadlines(struct http_call *c, const struct http_options *o)
 {
     int64_t now_ms = clock_boot_ms();
@@ -324,9 +354,13 @@ enum rc http_start(struct http *h, const struct http_options *o,
                    struct http_call **out)
 {
     struct http_call *c;
-    bool loopback = false;
-    enum rc rc = http_request_check(o, &loopback);
+    struct http_host host = {.is_named = false};
+    enum rc rc = http_request_check(o, &host);
 
+    if (rc == RC_OK && o->may_connect != NULL && host.is_named &&
+        !may_look_up(h)) {
+        rc = RC_BUSY;
+    }
     if (rc != RC_OK) {
         return rc;
     }
@@ -339,6 +373,7 @@ enum rc http_start(struct http *h, const struct http_options *o,
     c->done = done;
     c->ctx = ctx;
     c->want = o->want;
+    c->is_named = o->may_connect != NULL && host.is_named;
     c->may_connect = o->may_connect;
     c->may_connect_ctx = o->may_connect_ctx;
     c->left = o->max_reply_bytes;
@@ -347,7 +382,7 @@ enum rc http_start(struct http *h, const struct http_options *o,
     set_deadlines(c, o);
     c->easy = curl_easy_init();
     if (c->easy == NULL || !set_callbacks(c) ||
-        !http_request_set(c, o, loopback) ||
+        !http_request_set(c, o, host.is_loopback) ||
         curl_multi_add_handle(h->multi, c->easy) != CURLM_OK) {
         goto fail;
     }

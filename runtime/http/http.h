@@ -12,9 +12,14 @@
  * HTTP/1.1 over connections that are kept for the next call. A request is sent
  * at most once: where libcurl would repeat it on a new connection because the
  * old one broke, the call ends HTTP_END_CUT, and whoever counts requests
- * decides. Redirects are not followed, proxies of the environment are not
- * used for loopback addresses, certificates are verified. Neither the bearer
- * nor a body ever appears in a log or in detail.
+ * decides. Redirects are not followed, certificates are verified. A proxy of the
+ * environment (http_proxy, https_proxy, all_proxy, no_proxy) is used, but for
+ * loopback addresses and for guarded calls (may_connect). Neither the bearer nor
+ * a body ever appears in a log or in detail.
+ *
+ * A name is looked up by a thread of libcurl's, which outlives a call that is
+ * cancelled: it ends when the resolver gives up. Names of guarded calls are a
+ * stranger's choice, and such calls are refused while many are looked up.
  *
  * Deadlines are judged on boot time. With no call under way nothing wakes but
  * the loop's own descriptors. One thread only; the process ignores SIGPIPE,
@@ -106,8 +111,12 @@ enum rc http_new(struct http **out) RC_MUST_CHECK;
 /* Cancels what is under way. NULL is allowed. Not from within a callback. */
 void http_free(struct http *);
 
+/* The process never has more threads for the names of guarded calls. */
+#define HTTP_LOOK_UPS_MAX 64
+
 /* Start a call. No callback fires from within http_start; data may be NULL.
- * RC_INVALID: a method, URL or bearer that cannot be sent. RC_NOMEM. */
+ * RC_INVALID: a method, URL or bearer that cannot be sent. RC_BUSY: a guarded
+ * call whose name cannot be looked up now. RC_NOMEM. */
 enum rc http_start(struct http *, const struct http_options *,
                    http_data_fn *data, http_done_fn *done, void *ctx,
                    struct http_call **out) RC_MUST_CHECK;

@@ -49,7 +49,9 @@ struct http_call {
     char *values[HTTP_WANT_MAX]; /* NULL: not told */
     http_may_connect_fn *may_connect;
     void *may_connect_ctx;
-    bool is_denied; /* an address was not allowed */
+    bool is_denied;   /* the address tried last was not allowed */
+    bool is_named;    /* a guarded call whose host is a name */
+    bool is_resolved; /* an address of it was tried */
     struct http_result result;
     char error[CURL_ERROR_SIZE];
 };
@@ -68,10 +70,14 @@ struct http {
 
 /* --- http_request.c ---------------------------------------------------- */
 
-/* RC_INVALID: what cannot be sent. *loopback: the host is this machine, by
- * name. */
+struct http_host {
+    bool is_loopback; /* this machine, by name */
+    bool is_named;    /* not an address */
+};
+
+/* RC_INVALID: what cannot be sent. */
 enum rc http_request_check(const struct http_options *,
-                           bool *loopback) RC_MUST_CHECK;
+                           struct http_host *) RC_MUST_CHECK;
 /* Method, URL, headers and body into the call's handle; false: no memory. */
 bool http_request_set(struct http_call *, const struct http_options *,
                       bool loopback) RC_MUST_CHECK;

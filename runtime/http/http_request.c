@@ -1,4 +1,5 @@
 /* http_request.c - what is asked: the options of a call as a libcurl handle. */
+#include <arpa/inet.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +38,24 @@ static bool is_post(const struct http_options *o)
     return strcmp(o->method, "POST") == 0;
 }
 
-/* Reads the URL; *loopback tells whether its host is this machine by name. */
-static enum rc check_url(const char *url, bool *loopback)
+static void tell_host(const char *host, struct http_host *out)
+{
+    size_t len = strlen(host);
+    struct in_addr ignored;
+
+    out->is_loopback =
+        strcasecmp(host, "localhost") == 0 ||
+        (len > 10 && strcasecmp(host + len - 10, ".localhost") == 0) ||
+        strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
+    /* libcurl has brought any other spelling of an address into this one. */
+    out->is_named = host[0] != '[' && inet_pton(AF_INET, host, &ignored) != 1;
+}
+
+static enum rc check_url(const char *url, struct http_host *out)
 {
     CURLU *u = curl_url();
     char *scheme = NULL;
     char *host = NULL;
-    size_t len;
     enum rc rc = RC_INVALID;
 
     if (u == NULL) {
@@ -53,11 +65,7 @@ static enum rc check_url(const char *url, bool *loopback)
         curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
         curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
         (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0)) {
-        len = strlen(host);
-        *loopback =
-            strcasecmp(host, "localhost") == 0 ||
-            (len > 10 && strcasecmp(host + len - 10, ".localhost") == 0) ||
-            strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
+        tell_host(host, out);
         rc = RC_OK;
     }
     curl_free(scheme);
@@ -87,7 +95,7 @@ static bool are_lines(const char *const *lines)
     return true;
 }
 
-enum rc http_request_check(const struct http_options *o, bool *loopback)
+enum rc http_request_check(const struct http_options *o, struct http_host *host)
 {
     if (!is_post(o) && strcmp(o->method, "GET") != 0 &&
         strcmp(o->method, "DELETE") != 0) {
@@ -102,7 +110,7 @@ enum rc http_request_check(const struct http_options *o, bool *loopback)
             return RC_INVALID;
         }
     }
-    return check_url(o->url, loopback);
+    return check_url(o->url, host);
 }
 
 static bool add_header(struct http_call *c, const char *line)
@@ -222,9 +230,10 @@ static curl_socket_t open_cb(void *ctx, curlsocktype purpose,
     struct http_call *c = ctx;
 
     (void)purpose;
-    if (c->may_connect != NULL &&
-        !c->may_connect(c->may_connect_ctx, &at->addr)) {
-        c->is_denied = true;
+    c->is_resolved = true;
+    c->is_denied = c->may_connect != NULL &&
+                   !c->may_connect(c->may_connect_ctx, &at->addr);
+    if (c->is_denied) {
         return CURL_SOCKET_BAD;
     }
     return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
