@@ -19,6 +19,7 @@
 #include "runtime/mcp/mcp.h"
 #include "runtime/document/reader.h"
 #include "runtime/runtime.h"
+#include "runtime/tool/web_turns.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/id.h"
@@ -555,6 +556,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
 
     earlier(&at, next_read_ms(rt));
     earlier(&at, mcp_deadline_ms(rt->mcp));
+    earlier(&at, web_turns_deadline_ms(rt->web_turns));
     if (rt->indexer != NULL) {
         earlier(&at, indexer_deadline_ms(rt->indexer));
     }
@@ -684,6 +686,7 @@ static enum rc turn(struct runtime *rt)
         tool_resume(rt);
     }
     mcp_tick(rt->mcp, now);
+    web_turns_tick(rt->web_turns, now);
     fire_timers(rt, now);
     return commit_turn(rt, now);
 }

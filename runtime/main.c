@@ -13,6 +13,7 @@
 #include "runtime/mcp/mcp.h"
 #include "runtime/document/reader.h"
 #include "runtime/runtime.h"
+#include "runtime/tool/web_turns.h"
 #include "runtime/standby.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
@@ -86,6 +87,9 @@ static enum rc open_web(struct runtime *rt)
     if (!address_list_parse_named(rt->conf.web_allow, &rt->web_allowed)) {
         return RC_INVALID; /* conf.c has checked it */
     }
+    if (rc == RC_OK) {
+        rc = web_turns_new(&rt->web_turns);
+    }
     if (rc == RC_NOT_FOUND) {
         log_warn(NULL, "the program aside is not beside asided: no page of "
                        "the web can be read");
@@ -136,6 +140,7 @@ static void close_parts(struct runtime *rt)
 {
     indexer_free(rt->indexer);
     reader_free(rt->reader);
+    web_turns_free(rt->web_turns);
     library_close(rt->library);
     mcp_free(rt->mcp);
     http_free(rt->http);

@@ -52,6 +52,7 @@ struct lease_lock;
 struct mcp;
 struct page;
 struct reader;
+struct web_turns;
 struct runtime;
 struct tool;
 
@@ -176,6 +177,7 @@ struct runtime {
     struct indexer *indexer;
     struct mcp *mcp;       /* NULL: no server configured */
     struct reader *reader; /* NULL: no web configured */
+    struct web_turns *web_turns;
     struct address_list web_allowed;
     const struct model_chat_profile *profile;
     char *chat_url;

@@ -49,6 +49,7 @@ static suite_fn *const SUITES[] = {
     target_suite,
     tokens_suite,
     utf8_suite,
+    web_turns_suite,
     writer_suite,
     NULL,
 };

@@ -1,9 +1,9 @@
 /* tool_web_fetch.c - web_fetch: a page of the web, as passages.
  *
  *   arguments -> the Run has read the page already: read on in it
- *             -> hop: one GET; a redirect is another hop, its address looked at
- *                as the first was; where the account has a copy, the server is
- *                asked whether it still holds
+ *             -> hop: one GET, at its host's turn; a redirect is another hop, its
+ *                address looked at as the first was; where the account has a
+ *                copy, the server is asked whether it still holds
  *             -> the body goes into a file without a name, and a child makes
  *                passages of it, see reader.h
  *             -> what was asked for of it is the result, all of it is kept
@@ -18,6 +18,7 @@
 
 #include "runtime/document/reader.h"
 #include "runtime/runtime.h"
+#include "runtime/tool/web_turns.h"
 #include "sql/base/clock.h"
 #include "sql/base/hash.h"
 #include "sql/base/json.h"
@@ -31,6 +32,8 @@
 #define HEAD_BYTES  1024
 #define HOST_BYTES  256
 #define SHOWN_BYTES 80
+/* Until a name may be looked up that has to wait. */
+#define LOOK_UP_MS 200
 
 /* What is asked of a reply's headers, and where it stands in HEADERS. */
 enum { LOCATION = 0, CONTENT_TYPE, ETAG, LAST_MODIFIED };
@@ -39,6 +42,7 @@ static const char *const HEADERS[] = {"Location", "Content-Type", "ETag",
 
 struct fetch {
     struct tool_work *w;
+    struct web_turn turn; /* at the host of this hop */
     struct http_call *call;
     struct reading *reading;
     int file; /* the body; -1: none */
@@ -67,6 +71,7 @@ bool tool_web_fetch_offered(const struct runtime *rt)
 static void free_fetch(struct fetch *f)
 {
     http_cancel(f->call);
+    web_turn_leave(&f->turn);
     reading_cancel(f->reading);
     if (f->file >= 0) {
         (void)close(f->file);
@@ -401,7 +406,8 @@ static void add_conditions(struct fetch *f, const char *lines[3])
     }
 }
 
-static void hop(struct fetch *f)
+/* f->turn has come. */
+static void ask(struct fetch *f)
 {
     const struct conf *c = &f->w->rt->conf;
     int64_t left_ms = f->end_ms - clock_boot_ms();
@@ -423,18 +429,74 @@ static void hop(struct fetch *f)
         .silence_timeout_ms = left_ms,
         .total_timeout_ms = left_ms,
         .max_reply_bytes = (size_t)c->web_max_bytes};
+    enum rc rc;
 
-    if (left_ms <= 0) {
+    http_url_host(f->at, host, sizeof(host));
+    f->host_allowed = address_names_has(c->web_allow, host);
+    add_conditions(f, lines);
+    rc = http_start(f->w->rt->http, &o, on_data, on_done, f, &f->call);
+    if (rc == RC_BUSY) {
+        web_turn_put_off(&f->turn, clock_boot_ms() + LOOK_UP_MS);
+    } else if (rc != RC_OK) {
+        fail(f, "the page could not be asked for");
+    }
+}
+
+static void go_on(struct fetch *f);
+
+static void take_turn(struct fetch *f, enum web_turn_answer answer)
+{
+    char host[HOST_BYTES];
+    int64_t rest_ms;
+
+    http_url_host(f->at, host, sizeof(host));
+    switch (answer) {
+    case WEB_TURN_YOURS:
+        ask(f);
+        break;
+    case WEB_TURN_RESTS:
+        rest_ms = web_turns_rest_ms(f->w->rt->web_turns, host, clock_boot_ms());
+        fail(f, arena_printf(
+                    f->w->mem,
+                    "%s has asked not to be read for another %lld seconds",
+                    host, (long long)(rest_ms + 999) / 1000));
+        break;
+    case WEB_TURN_LATE:
+        fail(f, "the page did not come in the time allowed: too many pages of "
+                "this host are being read");
+        break;
+    case WEB_TURN_WAIT:
+    case WEB_TURN__MAX:
+        break;
+    }
+}
+
+static void on_turn(void *ctx, enum web_turn_answer answer)
+{
+    struct fetch *f = ctx;
+
+    tool_enter(f->w);
+    take_turn(f, answer);
+    go_on(f);
+}
+
+static void hop(struct fetch *f)
+{
+    enum web_turn_answer answer = WEB_TURN_WAIT;
+    int64_t now = clock_boot_ms();
+    char host[HOST_BYTES];
+
+    if (f->end_ms <= now) {
         fail(f, "the page did not come in the time allowed");
         return;
     }
     http_url_host(f->at, host, sizeof(host));
-    f->host_allowed = address_names_has(c->web_allow, host);
-    add_conditions(f, lines);
-    if (http_start(f->w->rt->http, &o, on_data, on_done, f, &f->call) !=
-        RC_OK) {
-        fail(f, "the page could not be asked for");
+    if (web_turn_take(f->w->rt->web_turns, &f->turn, host, now, f->end_ms,
+                      on_turn, f, &answer) != RC_OK) {
+        fail(f, NULL);
+        return;
     }
+    take_turn(f, answer);
 }
 
 static void redirect(struct fetch *f, const struct http_result *res)
@@ -504,6 +566,25 @@ static void use_copy(struct fetch *f)
     }
 }
 
+/* Not OK, and nothing that can be read. */
+static void refuse(struct fetch *f, const struct http_result *res)
+{
+    int64_t rest_ms = res->retry_after_ms;
+    char host[HOST_BYTES];
+
+    if ((res->status != 429 && res->status != 503) || rest_ms <= 0) {
+        fail(f,
+             arena_printf(f->w->mem, "the server answered %ld", res->status));
+        return;
+    }
+    http_url_host(f->at, host, sizeof(host));
+    web_turns_rest(f->w->rt->web_turns, host, clock_boot_ms(), rest_ms);
+    fail(f, arena_printf(f->w->mem,
+                         "the server answered %ld: %s asks not to be read for "
+                         "%lld seconds",
+                         res->status, host, (long long)(rest_ms + 999) / 1000));
+}
+
 static void take_reply(struct fetch *f, const struct http_result *res)
 {
     if (res->end != HTTP_END_DONE) {
@@ -515,15 +596,14 @@ static void take_reply(struct fetch *f, const struct http_result *res)
     } else if (res->status >= 200 && res->status < 300) {
         read_body(f, res);
     } else {
-        fail(f,
-             arena_printf(f->w->mem, "the server answered %ld", res->status));
+        refuse(f, res);
     }
 }
 
 /* It goes on by itself, or it ends. */
 static void go_on(struct fetch *f)
 {
-    if (f->call == NULL && f->reading == NULL) {
+    if (f->call == NULL && f->reading == NULL && !f->turn.waits) {
         finish(f);
     } else {
         tool_leave(f->w);
@@ -535,6 +615,7 @@ static void on_done(void *ctx, const struct http_result *res)
     struct fetch *f = ctx;
 
     f->call = NULL;
+    web_turn_leave(&f->turn);
     tool_enter(f->w);
     take_reply(f, res);
     go_on(f);
@@ -546,6 +627,11 @@ static void begin(struct fetch *f, const cJSON *args)
 {
     const char *why = http_url_clean(NULL, json_str(args, "url", ""), f->url);
 
+    if (!tool_web_fetch_offered(f->w->rt)) {
+        /* A model may call what it was not offered. */
+        fail(f, "pages of the web are not read here");
+        return;
+    }
     if (why != NULL) {
         fail(f, arena_printf(f->w->mem, "url: %s", why));
         return;

@@ -328,6 +328,63 @@ test('R24 a stop in mid-fetch closes the connection; R29 a crash in mid-fetch is
   await assertSettled(sql);
 });
 
+test('a host is asked for two pages at once; the others wait, and go on', BOUND, async (t) => {
+  const { model, research, run, stop, whole } = await world(t, { 'tools.parallel': 8, 'background.limit': 3, 'web.allow': '127.0.0.1 127.0.0.2' });
+  const site = await startSite(t);
+  const other = await startSite(t, { '/': '<p>Not held up.</p>' }, '127.0.0.2');
+  const paths = Array.from({ length: 6 }, (_, i) => `/${i}`);
+  paths.forEach((p) => site.on(p, site.hold('page')));
+  model.next('research', (req, reply) => reply.call(...paths.map((p) => fetch(site.url(p))), fetch(other.url())));
+  const r = await research('the sea');
+  const first = [await site.held('page'), await site.held('page')];
+  await eventually(() => other.asked.length === 1, { what: 'another host is asked meanwhile' });
+  // Runs share the bound, and one that waits can be stopped.
+  model.next('research', (req, reply) => reply.call(fetch(site.url('/other'))));
+  const stopped = await research('another sea');
+  await eventually(async () => (await run(stopped.id)).tool_calls[0]?.state === 'sent', { what: 'the other Run waits' });
+  await stop(stopped.id);
+  assert.equal(site.asked.length, 2);
+  for (let i = 2; i < 6; i++) {
+    first.shift().reply(200, 'text/plain', `Page ${i}.`);
+    first.push(await site.held('page'));
+    assert.equal(site.asked.length, i + 1);
+  }
+  model.next('research', (req, reply) => reply.report('# Done'));
+  first.forEach((h) => h.reply(200, 'text/plain', 'The last.'));
+  const end = await whole(r.id);
+  assert.deepEqual(end.tool_calls.slice(0, 6).map((c) => c.state), Array(6).fill('done'));
+  assert.equal(site.count('/other'), 0);
+});
+
+test('who gets no turn in time is told so', BOUND, async (t) => {
+  const { fetched } = await world(t, { 'web.timeout_ms': 1000 });
+  const site = await startSite(t);
+  ['/a', '/b', '/c'].forEach((p) => site.on(p, site.hold('page')));
+  const { calls, told } = await fetched(...['/a', '/b', '/c'].map((p) => fetch(site.url(p))));
+  assert.deepEqual(calls.map((c) => c.state), Array(3).fill('failed'));
+  assert.match(told[2].error, /too many pages of this host/);
+  assert.equal(site.asked.length, 2);
+});
+
+test('a host that asks to be left alone is, until then', BOUND, async (t) => {
+  const { fetched } = await world(t);
+  const site = await startSite(t, { '/page': '<p>The sea.</p>' });
+  const busy = (status, after) => ({ status, headers: after === null ? {} : { 'retry-after': after } });
+  site.on('/down', busy(503, null)).on('/soon', busy(503, '1')).on('/busy', busy(429, '3600'));
+  site.on('/away', { status: 302, headers: { location: '/page' } });
+  const one = async (path) => (await fetched(fetch(site.url(path)))).told[0];
+  assert.equal((await one('/down')).error, 'the server answered 503');
+  assert.match((await one('/page')).passages[0].text, /The sea/);
+  assert.match((await one('/soon')).error, /^the server answered 503: 127\.0\.0\.1 asks not to be read for 1 second/);
+  await eventually(async () => (await one('/away')).passages, { ms: 20000, what: 'the rest is over' });
+  const { told } = await fetched(fetch(site.url('/busy')));
+  assert.match(told[0].error, /^the server answered 429: 127\.0\.0\.1 asks not to be read for 3600 seconds$/);
+  const asked = site.asked.length;
+  const later = await fetched(fetch(site.url('/page')), fetch(site.url('/other')));
+  later.told.forEach((r) => assert.match(r.error, /^127\.0\.0\.1 has asked not to be read for another 3\d\d\d seconds$/));
+  assert.equal(site.asked.length, asked);
+});
+
 test('without configuration no tool of the web is offered, nor carried out', BOUND, async (t) => {
   const w = await started(t);
   const site = await startSite(t, { '/': '<p>sea</p>' });
@@ -337,6 +394,7 @@ test('without configuration no tool of the web is offered, nor carried out', BOU
   const offered = w.model.requests[0].body.tools.map((x) => x.function.name);
   assert.ok(!offered.some((name) => name.startsWith('web_')));
   assert.deepEqual(end.tool_calls.slice(0, 2).map((c) => c.state), ['failed', 'failed']);
+  assert.match(end.tool_calls[0].error, /not read here/);
   assert.equal(site.asked.length, 0);
 });
 

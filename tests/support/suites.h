@@ -48,6 +48,7 @@ Suite *store_suite(void);
 Suite *target_suite(void);
 Suite *tokens_suite(void);
 Suite *utf8_suite(void);
+Suite *web_turns_suite(void);
 Suite *writer_suite(void);
 
 #endif
