@@ -249,6 +249,8 @@ struct change_call {
     struct store_call call;
     char owner[LIBRARY_FILES_OWNER_BYTES];
     struct library_added added; /* of an upload */
+    bool removed;               /* of a removal: this call has done it */
+    const char *mark;           /* of a removal; NULL: without a key */
 };
 
 static enum rc want(struct store *st, void *arg)
@@ -305,6 +307,8 @@ static struct change_call *open_or_reply(const struct ask *ask)
         return NULL;
     }
     library_files_owner(ask->account, c->owner);
+    c->removed = false;
+    c->mark = NULL;
     return c;
 }
 
@@ -315,6 +319,80 @@ enum serve_then h_library_index(struct ask *ask)
     return c == NULL ? SERVE_FINISH : call_hand_over(ask, want, c, wanted);
 }
 
+/* --- removing --------------------------------------------------------------
+ *
+ * The file goes before the row that says so, and what is done under a key is
+ * done once. So the key is looked up first; the file is put aside under a mark
+ * of the call until the row is committed, in which the key is bound; and who
+ * finds no file asks for the key once more, since the same call may just have
+ * been carried out. */
+
+static enum rc remove_row(struct store *st, void *arg)
+{
+    struct change_call *c = arg;
+
+    return store_library_remove(st, &c->call, c->removed);
+}
+
+static enum serve_then row_removed(const struct ask *ask, void *arg, enum rc rc,
+                                   const char *feed)
+{
+    const struct change_call *c = arg;
+
+    if (rc == RC_OK && c->mark != NULL) {
+        library_files_removed(ask->app->conf->data, c->owner, c->mark);
+    }
+    return wanted(ask, arg, rc, feed);
+}
+
+/* A hash over the key and what it is for. NULL: no memory. */
+static const char *mark_of(const struct ask *ask, const struct store_call *call)
+{
+    const struct hash_part parts[] = {
+        {.bytes = call->key, .len = strlen(call->key)},
+        {.bytes = call->fingerprint, .len = HASH_BYTES}};
+    char *mark = arena_alloc(ask->arena, 2 * HASH_BYTES + 1);
+    uint8_t hash[HASH_BYTES];
+
+    if (mark != NULL) {
+        hash_parts(parts, 2, hash);
+        hash_hex(hash, mark);
+    }
+    return mark;
+}
+
+static enum rc look_for_key(const struct ask *ask, struct store_call *call)
+{
+    struct store_view view;
+    enum rc rc = store_read_begin(ask->store, &view);
+
+    if (rc == RC_OK) {
+        rc = store_library_replayed(ask->store, call);
+        store_read_end(ask->store);
+    }
+    return rc;
+}
+
+static enum rc remove_file(const struct ask *ask, struct change_call *c)
+{
+    const struct conf *conf = ask->app->conf;
+    enum rc rc = look_for_key(ask, &c->call);
+
+    if (rc != RC_OK || c->call.replayed) {
+        return rc;
+    }
+    if (c->call.key != NULL) {
+        c->mark = mark_of(ask, &c->call);
+        if (c->mark == NULL) {
+            return RC_NOMEM;
+        }
+    }
+    rc = library_files_remove(conf->data, c->owner, ask->rest, c->mark,
+                              conf->busy_timeout_ms);
+    c->removed = rc == RC_OK;
+    return rc == RC_NOT_FOUND && c->mark != NULL ? RC_OK : rc;
+}
+
 enum serve_then h_library_remove(struct ask *ask)
 {
     struct change_call *c = open_or_reply(ask);
@@ -323,15 +401,14 @@ enum serve_then h_library_remove(struct ask *ask)
     if (c == NULL) {
         return SERVE_FINISH;
     }
-    rc = library_files_remove(ask->app->conf->data, c->owner, ask->rest,
-                              ask->app->conf->busy_timeout_ms);
+    rc = remove_file(ask, c);
     if (rc == RC_FULL) {
         return reply_disk_full(ask);
     }
     if (rc != RC_OK) {
         return reply_rc(ask->req, rc);
     }
-    return call_hand_over(ask, want, c, wanted);
+    return call_hand_over(ask, remove_row, c, row_removed);
 }
 
 /* --- adding ----------------------------------------------------------------

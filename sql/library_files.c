@@ -25,8 +25,10 @@
 #define FOLDER      "library"
 #define LOCK_NAME   ".lock"
 #define TEMP_PREFIX ".new-"
+#define GONE_PREFIX ".gone-"
 #define TEMP_BYTES  32
-/* What an upload that died has left is removed after so long. */
+#define GONE_BYTES  (sizeof(GONE_PREFIX) + (size_t)2 * HASH_BYTES)
+/* What an upload or a removal that died has left is removed after so long. */
 #define TEMP_LEFT_S 3600
 #define LIST_BYTES  ((size_t)64 << 20)
 #define PATH_BYTES  1024
@@ -383,17 +385,16 @@ enum rc library_files_list(const char *dir, const char *owner,
     return rc;
 }
 
-/* --- adding ----------------------------------------------------------------- */
+/* --- what was left behind ---------------------------------------------------- */
 
-struct library_upload {
-    int folder;
-    int fd;
-    int64_t bytes;
-    char temp[TEMP_BYTES]; /* its name until it has its own */
-};
+static bool is_left(const char *name)
+{
+    return strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 ||
+           strncmp(name, GONE_PREFIX, strlen(GONE_PREFIX)) == 0;
+}
 
-/* Files that uploads have left which died long ago. One that cannot be seen now
- * is left to the next upload. */
+/* Files that uploads and removals have left which died long ago. One that
+ * cannot be seen now is left to the next. */
 static void remove_left(int folder)
 {
     int fd = open_below(folder, ".");
@@ -406,14 +407,23 @@ static void remove_left(int folder)
         return;
     }
     while ((name = folder_next(dir, &error)) != NULL) {
-        if (strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 &&
+        if (is_left(name) &&
             fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            st.st_mtim.tv_sec < time(NULL) - TEMP_LEFT_S) {
+            st.st_ctim.tv_sec < time(NULL) - TEMP_LEFT_S) {
             (void)unlinkat(folder, name, 0);
         }
     }
     (void)closedir(dir);
 }
+
+/* --- adding ----------------------------------------------------------------- */
+
+struct library_upload {
+    int folder;
+    int fd;
+    int64_t bytes;
+    char temp[TEMP_BYTES]; /* its name until it has its own */
+};
 
 enum rc library_files_begin(const char *dir, const char *owner,
                             struct library_upload **out)
@@ -641,13 +651,49 @@ static void remove_empty(int folder, const char *name)
     }
 }
 
-static enum rc remove_locked(int folder, const char *name)
+/* Put the file aside under its mark, which tells a repetition that it is done.
+ * Where there is no space for that, it is removed all the same. */
+static int put_aside(int folder, int parent, const char *last, const char *mark)
+{
+    char aside[GONE_BYTES];
+
+    if (mark != NULL) {
+        (void)snprintf(aside, sizeof(aside), GONE_PREFIX "%s", mark);
+        if (renameat(parent, last, folder, aside) == 0) {
+            return fsync(folder);
+        }
+        if (!is_space(errno)) {
+            return -1;
+        }
+    }
+    return unlinkat(parent, last, 0);
+}
+
+static bool is_put_aside(int folder, const char *mark)
+{
+    char aside[GONE_BYTES];
+
+    if (mark == NULL) {
+        return false;
+    }
+    (void)snprintf(aside, sizeof(aside), GONE_PREFIX "%s", mark);
+    return faccessat(folder, aside, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum rc remove_locked(int folder, const char *name, const char *mark)
 {
     const char *last;
     int parent = open_parent(folder, name, false, &last);
     struct stat st;
     enum rc rc = RC_OK;
 
+    if (is_put_aside(folder, mark)) {
+        /* What has the name now came later. */
+        if (parent >= 0) {
+            (void)close(parent);
+        }
+        return RC_OK;
+    }
     if (parent < 0) {
         return folder_is_gone(errno) ? RC_NOT_FOUND
                                      : complain("removing", name);
@@ -656,7 +702,8 @@ static enum rc remove_locked(int folder, const char *name)
         rc = folder_is_gone(errno) ? RC_NOT_FOUND : complain("removing", name);
     } else if (!S_ISREG(st.st_mode)) {
         rc = RC_NOT_FOUND;
-    } else if (unlinkat(parent, last, 0) != 0 || fsync(parent) != 0) {
+    } else if (put_aside(folder, parent, last, mark) != 0 ||
+               fsync(parent) != 0) {
         rc = complain("removing", name);
     }
     (void)close(parent);
@@ -667,7 +714,8 @@ static enum rc remove_locked(int folder, const char *name)
 }
 
 enum rc library_files_remove(const char *dir, const char *owner,
-                             const char *name, int64_t busy_ms)
+                             const char *name, const char *mark,
+                             int64_t busy_ms)
 {
     int folder;
     int lock;
@@ -682,9 +730,22 @@ enum rc library_files_remove(const char *dir, const char *owner,
     }
     rc = take_lock(folder, busy_ms, &lock);
     if (rc == RC_OK) {
-        rc = remove_locked(folder, name);
+        remove_left(folder);
+        rc = remove_locked(folder, name, mark);
         (void)close(lock);
     }
     (void)close(folder);
     return rc;
+}
+
+void library_files_removed(const char *dir, const char *owner, const char *mark)
+{
+    char aside[GONE_BYTES];
+    int folder;
+
+    if (open_folder(dir, owner, false, &folder) == RC_OK) {
+        (void)snprintf(aside, sizeof(aside), GONE_PREFIX "%s", mark);
+        (void)unlinkat(folder, aside, 0);
+        (void)close(folder);
+    }
 }

@@ -105,9 +105,19 @@ enum rc library_files_commit_take(struct library_upload *, const char *name,
 /* Forget it. NULL is allowed. */
 void library_files_drop(struct library_upload *);
 
+/* --- removing ------------------------------------------------------------- */
+
 /* Remove a file, and folders that become empty by that. RC_NOT_FOUND: there is
- * none of that name. RC_FULL: no space for the lock. RC_BUSY, RC_IO. */
+ * none of that name. RC_FULL: no space for the lock. RC_BUSY, RC_IO.
+ *
+ * mark names this removal, in at most 2 * HASH_BYTES characters of a hash, or
+ * is NULL: the same removal once more gives RC_OK too, and takes no file that
+ * has had the name since. That is so until library_files_removed, for who has
+ * recorded elsewhere by then that it is done, or for an hour. */
 enum rc library_files_remove(const char *dir, const char *owner,
-                             const char *name, int64_t busy_ms) RC_MUST_CHECK;
+                             const char *name, const char *mark,
+                             int64_t busy_ms) RC_MUST_CHECK;
+void library_files_removed(const char *dir, const char *owner,
+                           const char *mark);
 
 #endif

@@ -29,6 +29,40 @@ enum rc store_library_want(struct store *st, struct store_call *call)
     return rc == RC_OK ? store_as_of(st, &call->as_of) : rc;
 }
 
+enum rc store_library_replayed(struct store *st, struct store_call *call)
+{
+    struct key_refs refs = {0};
+    int64_t account_id = 0;
+    enum rc rc = store_account_find(st, call->account, &account_id);
+
+    if (rc == RC_NOT_FOUND) {
+        return RC_OK;
+    }
+    return rc == RC_OK ? store_key_find(st, call, account_id, &refs) : rc;
+}
+
+enum rc store_library_remove(struct store *st, struct store_call *call,
+                             bool found)
+{
+    struct key_refs refs = {0};
+    int64_t account_id = 0;
+    enum rc rc = store_account_find(st, call->account, &account_id);
+
+    if (rc == RC_OK) {
+        rc = store_key_find(st, call, account_id, &refs);
+    }
+    if (rc == RC_OK && call->replayed) {
+        return store_as_of(st, &call->as_of);
+    }
+    if (rc == RC_OK || rc == RC_NOT_FOUND) {
+        rc = found ? store_library_want(st, call) : RC_NOT_FOUND;
+    }
+    if (rc == RC_OK) {
+        rc = store_account_find(st, call->account, &account_id);
+    }
+    return rc == RC_OK ? store_key_bind(st, call, account_id, &refs) : rc;
+}
+
 enum rc store_library_open(struct store *st, int64_t account_id, bool *open)
 {
     struct dbq *q = db_use(st->db, STMT_SCAN_OPEN);

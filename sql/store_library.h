@@ -15,6 +15,15 @@
  * transaction. Asking twice is no harm: no key is looked at. */
 enum rc store_library_want(struct store *, struct store_call *) RC_MUST_CHECK;
 
+/* Has this call been carried out (call->replayed)? Inside a read. RC_KEY_REUSED
+ * if its key stands for another one. */
+enum rc store_library_replayed(struct store *,
+                               struct store_call *) RC_MUST_CHECK;
+/* As store_library_want, once for a key. found: the call has removed what it
+ * was to remove; else RC_NOT_FOUND, if it has not been carried out before. */
+enum rc store_library_remove(struct store *, struct store_call *,
+                             bool found) RC_MUST_CHECK;
+
 /* Whether something that the account asked for is not done yet. */
 enum rc store_library_open(struct store *, int64_t account_id,
                            bool *open) RC_MUST_CHECK;

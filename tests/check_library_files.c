@@ -153,16 +153,19 @@ START_TEST(test_files_come_and_go)
     ck_assert_int_eq(files[1].bytes, 5);
     ck_assert_uint_eq(count("ben"), 0);
     ck_assert_int_eq(
-        library_files_remove(dir, "ben", "notes/deep/sea.md", BUSY_MS),
+        library_files_remove(dir, "ben", "notes/deep/sea.md", NULL, BUSY_MS),
         RC_NOT_FOUND);
-    ck_assert_int_eq(library_files_remove(dir, "ann", "notes/deep", BUSY_MS),
-                     RC_NOT_FOUND);
-    ck_assert_int_eq(library_files_remove(dir, "ann", "../ann/a.txt", BUSY_MS),
-                     RC_NOT_FOUND);
     ck_assert_int_eq(
-        library_files_remove(dir, "ann", "notes/deep/sea.md", BUSY_MS), RC_OK);
+        library_files_remove(dir, "ann", "notes/deep", NULL, BUSY_MS),
+        RC_NOT_FOUND);
     ck_assert_int_eq(
-        library_files_remove(dir, "ann", "notes/deep/sea.md", BUSY_MS),
+        library_files_remove(dir, "ann", "../ann/a.txt", NULL, BUSY_MS),
+        RC_NOT_FOUND);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/deep/sea.md", NULL, BUSY_MS),
+        RC_OK);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/deep/sea.md", NULL, BUSY_MS),
         RC_NOT_FOUND);
     ck_assert_int_ne(stat(tmp_path("library/ann/notes"), &st), 0);
     ck_assert_uint_eq(count("ann"), 1);
@@ -221,8 +224,9 @@ START_TEST(test_no_link_leads_out)
                      0);
     ck_assert_int_eq(add("out/b.md", "x"), RC_CONFLICT);
     (void)tmp_write("outside/c.md", "x");
-    ck_assert_int_eq(library_files_remove(dir, "ann", "out/c.md", BUSY_MS),
-                     RC_NOT_FOUND);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "out/c.md", NULL, BUSY_MS),
+        RC_NOT_FOUND);
     ck_assert_uint_eq(count("ann"), 1);
 }
 END_TEST
@@ -240,10 +244,38 @@ START_TEST(test_the_lock_is_waited_for_within_the_bound)
     ck_assert_int_eq(
         library_files_commit_take(u, "b.md", &limits, 50, arena, &added),
         RC_BUSY);
-    ck_assert_int_eq(library_files_remove(dir, "ann", "a.md", 50), RC_BUSY);
+    ck_assert_int_eq(library_files_remove(dir, "ann", "a.md", NULL, 50),
+                     RC_BUSY);
     (void)close(fd);
     ck_assert_uint_eq(count("ann"), 1);
     assert_clean();
+}
+END_TEST
+
+/* What died before it was recorded is done again, and takes nothing new. */
+START_TEST(test_a_removal_is_repeated)
+{
+    ck_assert_int_eq(add("notes/a.md", "x"), RC_OK);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/a.md", "1", BUSY_MS), RC_OK);
+    ck_assert_uint_eq(count("ann"), 0);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/a.md", "1", BUSY_MS), RC_OK);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/a.md", "2", BUSY_MS),
+        RC_NOT_FOUND);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/a.md", NULL, BUSY_MS),
+        RC_NOT_FOUND);
+    ck_assert_int_eq(add("notes/a.md", "new"), RC_OK);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/a.md", "1", BUSY_MS), RC_OK);
+    ck_assert_uint_eq(count("ann"), 1);
+    library_files_removed(dir, "ann", "1");
+    ck_assert_int_ne(access(tmp_path("library/ann/.gone-1"), F_OK), 0);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "notes/a.md", "1", BUSY_MS), RC_OK);
+    ck_assert_uint_eq(count("ann"), 0);
 }
 END_TEST
 
@@ -280,7 +312,7 @@ START_TEST(test_no_room_for_the_lock)
     disk_break(DISK_OPENAT, ".lock", ENOSPC);
     ck_assert_int_eq(add("b.md", "x"), RC_CONFLICT);
     ck_assert_int_eq(added.refusal, LIBRARY_DISK_FULL);
-    ck_assert_int_eq(library_files_remove(dir, "ann", "a.md", BUSY_MS),
+    ck_assert_int_eq(library_files_remove(dir, "ann", "a.md", NULL, BUSY_MS),
                      RC_FULL);
     disk_break(DISK_OPENAT, ".lock", EIO);
     ck_assert_int_eq(add("b.md", "x"), RC_IO);
@@ -329,8 +361,8 @@ START_TEST(test_a_disk_that_cannot_be_read)
         ck_assert_int_eq(count_descriptors(), before);
     }
     disk_break(DISK_FSTATAT, "sea.md", EIO);
-    ck_assert_int_eq(library_files_remove(dir, "ann", "deep/sea.md", BUSY_MS),
-                     RC_IO);
+    ck_assert_int_eq(
+        library_files_remove(dir, "ann", "deep/sea.md", NULL, BUSY_MS), RC_IO);
     disk_mend();
     ck_assert_uint_eq(count("ann"), 1);
     assert_clean();
@@ -351,6 +383,7 @@ Suite *library_files_suite(void)
     tcase_add_test(tc, test_a_file_that_is_too_large);
     tcase_add_test(tc, test_no_link_leads_out);
     tcase_add_test(tc, test_the_lock_is_waited_for_within_the_bound);
+    tcase_add_test(tc, test_a_removal_is_repeated);
     tcase_add_test(tc, test_no_room_for_the_lock);
     tcase_add_test(tc, test_a_disk_that_cannot_be_read);
     tcase_add_test(tc, test_limits_hold_over_processes);

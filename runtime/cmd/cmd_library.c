@@ -286,7 +286,7 @@ static int drop(struct work *w, int n, char **names)
 {
     for (int i = 0; i < n; i++) {
         enum rc rc = library_files_remove(w->conf.data, w->owner, names[i],
-                                          w->conf.busy_timeout_ms);
+                                          NULL, w->conf.busy_timeout_ms);
 
         if (rc == RC_OK) {
             (void)printf("removed %s\n", names[i]);

@@ -192,9 +192,10 @@ export function createActions(store, sync) {
 
     /** @param {string} id */
     async function remove(id) {
+        const key = api.newKey();
         try {
             await attend(`remove:${id}`, () => persist(() =>
-                api.deleteConversation(id)));
+                api.deleteConversation(id, key)));
             if (ui.current.peek() === id) {
                 go('');
             }

@@ -126,8 +126,9 @@ export const library = (after) => call('GET', `library${
 export const documentPath = (name) => new URL(`library/files/${
     name.split('/').map(id).join('/')}`, API);
 
-/** @param {string} name */
-export const removeDocument = (name) => call('DELETE', documentPath(name).href);
+/** @param {string} name @param {string} key */
+export const removeDocument = (name, key) =>
+    call('DELETE', documentPath(name).href, { key, ms: WRITE_MS });
 
 export const readLibraryAgain = () => call('POST', 'library/index');
 
@@ -176,9 +177,9 @@ export const changeConversation = (conversation, fields) =>
     call('PATCH', `conversations/${id(conversation)}`,
         { body: fields, ms: WRITE_MS });
 
-/** @param {string} conversation */
-export const deleteConversation = (conversation) =>
-    call('DELETE', `conversations/${id(conversation)}`, { ms: WRITE_MS });
+/** @param {string} conversation @param {string} key */
+export const deleteConversation = (conversation, key) =>
+    call('DELETE', `conversations/${id(conversation)}`, { key, ms: WRITE_MS });
 
 /** The fields of a message for each way of asking. */
 const MODES = {

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { bin, eventually, startAside } from '../support/harness.mjs';
+import { holdWriteLock } from '../support/lock.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { shelf, started } from '../support/started.mjs';
@@ -26,7 +27,8 @@ function assertProblem(reply, status, code) {
 function calls(aside, headers = {}) {
   const put = (name, body, more = {}) => aside.api('PUT', url(name), body,
     { headers: { 'content-type': 'application/octet-stream', ...headers, ...more } });
-  const drop = (name) => aside.api('DELETE', url(name), undefined, { headers });
+  const drop = (name, key) => aside.api('DELETE', url(name), undefined,
+    { headers: { ...headers, ...(key ? { 'idempotency-key': key } : {}) } });
   const look = async (query = '') => (await aside.api('GET', `/library${query}`, undefined, { headers })).json;
   const named = async (name) => (await look()).documents.find((d) => d.name === name);
   return { put, drop, look, named, tails: () => aside.tails() };
@@ -235,6 +237,41 @@ test('R29 killed between the upload and the index, the file is read when it is b
   await w.restart('asided');
   await indexed(c, 'late.md');
   await settles(async () => !(await c.look()).indexing, 'nothing is asked for any more');
+});
+
+test('R02 a removal is done once for its key, also when the responder dies in it', BOUND, async (t) => {
+  const w = await startAside({ t, responders: 1 });
+  const c = calls(w);
+  for (const name of ['a.md', 'b.md']) assert.equal((await c.put(name, SEA)).status, 201);
+  assertProblem(await c.drop('never.md', 'never'), 404, 'not_found');
+  const first = await c.drop('a.md', 'once');
+  assert.deepEqual([first.status, first.json.replayed], [200, false], first.text);
+  const again = await c.drop('a.md', 'once');
+  assert.deepEqual([again.status, again.json.replayed], [200, true], again.text);
+  assertProblem(await c.drop('b.md', 'once'), 409, 'key_reused');
+  assertProblem(await c.drop('a.md', 'twice'), 404, 'not_found');
+  // what has the name since is another file
+  assert.equal((await c.put('a.md', SEA)).status, 201);
+  assert.equal((await c.drop('a.md', 'once')).json.replayed, true);
+  assert.ok(await c.named('a.md'));
+
+  // it dies when the file is gone and the row is not there yet
+  const lock = await holdWriteLock(path.join(w.dataDir, 'aside.db'), 20000);
+  const lost = c.drop('b.md', 'lost').catch(() => null);
+  const files = async () => (await readdir(path.join(w.dataDir, 'library', 'me'))).sort();
+  await settles(async () => !(await files()).includes('b.md'), 'the file is put aside');
+  await w.kill('responder-1');
+  await lock.release();
+  await lost;
+  w.launch('responder-1');
+  let back;
+  await settles(async () => {
+    back = await c.drop('b.md', 'lost');
+    return back.status < 500;
+  }, 'the responder is back');
+  assert.deepEqual([back.status, back.json.replayed], [200, false], back.text);
+  assert.deepEqual(await files(), ['.lock', 'a.md']);
+  assert.equal((await c.drop('b.md', 'lost')).json.replayed, true);
 });
 
 test('a full disk is said, and leaves nothing', BOUND, async (t) => {

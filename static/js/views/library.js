@@ -12,6 +12,7 @@ import * as api from '../api.js';
 import { has, t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import { useNewest } from '../newest.js';
+import { persist } from '../send.js';
 import * as ui from '../ui.js';
 import { KINDS, addFiles, chosen, dropped, forgetEnded, retry, uploads,
 } from '../uploads.js';
@@ -75,6 +76,12 @@ export function Library() {
             setRefused(why(failed));
         }
     }
+    /** @param {string} name */
+    function remove(name) {
+        const key = api.newKey();
+        return act(() => persist(() => api.removeDocument(name, key)),
+            t('library.removed', { name }));
+    }
     const { read } = known;
     const own = known.documents.filter((d) => !d.shared);
     const shared = known.documents.filter((d) => d.shared);
@@ -115,9 +122,8 @@ export function Library() {
                         ${own.length === 0 && html`<p class="quiet
                             library-none">${t('library.none')}</p>`}
                         <ul>${own.map((d) => html`<${Row} key=${d.id}
-                            document=${d} onRemove=${() => act(() =>
-                                api.removeDocument(d.name),
-                            t('library.removed', { name: d.name }))} />`)}</ul>
+                            document=${d} onRemove=${() => remove(d.name)} />`)}
+                        </ul>
                         ${read.shared > 0 && html`
                             <h3 class="find-title">${t('library.shared')}
                                 <span class="quiet"> ${t('library.count',
