@@ -17,7 +17,9 @@ CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 BUILD  ?= build
 PREFIX ?= /usr/local
 
-OUT := $(BUILD)/$(if $(SAN),san,release)
+# Each kind of sanitizer has objects of its own.
+OUT := $(BUILD)/$(if $(findstring fuzzer,$(SAN)),fuzz,$(if \
+   $(findstring thread,$(SAN)),tsan,$(if $(SAN),san,release)))
 GEN := $(BUILD)/gen
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -34,6 +36,8 @@ OFFLINE_SRC := $(filter-out fcgi/offline/main.c,$(wildcard fcgi/offline/*.c))
 RUNTIME_SRC := $(filter-out runtime/main.c runtime/cmd/aside.c,$(wildcard runtime/*.c runtime/*/*.c))
 CHECK_SRC   := $(wildcard tests/check_*.c tests/support/*.c)
 BENCH_SRC   := $(wildcard tests/bench/*.c)
+TARGET_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_SRC    := $(filter-out $(TARGET_SRC),$(wildcard tests/fuzz/*.c))
 
 obj = $(patsubst %.c,$(OUT)/%.o,$(1))
 
@@ -57,7 +61,7 @@ $(GEN)/stmt.h $(GEN)/stmt.c $(GEN)/schema.h $(GEN)/schema.c &: sql/embed.awk $(Q
 	awk -v out=$(GEN) -f sql/embed.awk $(QUERIES) $(SCHEMAS)
 
 $(call obj,$(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
-   fcgi/main.c fcgi/offline/main.c runtime/main.c runtime/cmd/aside.c): | $(GEN)/stmt.h
+   $(TARGET_SRC) $(FUZZ_SRC) fcgi/main.c fcgi/offline/main.c runtime/main.c runtime/cmd/aside.c): | $(GEN)/stmt.h
 
 $(GEN)/run_conf.h: nginx/run.conf.in
 	@mkdir -p $(GEN)
@@ -68,7 +72,7 @@ $(OUT)/runtime/cmd/nginx_conf.o: $(GEN)/run_conf.h
 # --- objects, archives, programs ---------------------------------------------
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALLF) -c -o $@ $<
+	$(CC) $(ALLF) $(ENTRY) -c -o $@ $<
 
 $(OUT)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
@@ -108,6 +112,19 @@ $(OUT)/aside: $(OUT)/runtime/cmd/aside.o $(RUNTIME) $(STORE)
 $(OUT)/check: $(call obj,$(CHECK_SRC)) $(RUNTIME) $(OFFLINE) $(FCGI) $(STORE)
 	$(CC) $(CFLAGS) $(SANF) -o $@ $(filter %.o %.a,$^) -lcheck -lsubunit -lrt $(LIBS)
 
+# Each target of tests/fuzz/ is a program of its own for the fuzzer, which brings
+# main; to be replayed they are one, and their entries have names of their own.
+FUZZERS := $(patsubst tests/fuzz/%.c,$(OUT)/%,$(TARGET_SRC))
+FUZZ_OBJ := $(call obj,$(filter-out tests/fuzz/replay.c,$(FUZZ_SRC)))
+
+$(OUT)/replay: $(call obj,$(TARGET_SRC) $(FUZZ_SRC)) $(RUNTIME) $(FCGI) $(STORE)
+	$(link)
+$(FUZZERS): $(OUT)/%: $(OUT)/tests/fuzz/%.o $(FUZZ_OBJ) $(RUNTIME) $(FCGI) $(STORE)
+	$(link) -fsanitize=fuzzer
+ifneq ($(OUT),$(BUILD)/fuzz)
+$(OUT)/tests/fuzz/fuzz_%.o: ENTRY = -DLLVMFuzzerTestOneInput=$(*F)
+endif
+
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
 # --- the page: static/ and the libraries it names ----------------------------
@@ -134,6 +151,7 @@ RUN_PACKAGES := gcc libc6-dev libfcgi-dev libcmark-dev libsqlite3-dev libcurl4-o
    libcjson-dev libxml2-dev libsodium-dev libutf8proc-dev nginx-light spawn-fcgi sqlite3-doc \
    poppler-utils
 TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium-headless-shell
+FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy cppcheck
 BENCH_PACKAGES := wrk
 MANUAL := /usr/share/doc/sqlite3
@@ -163,13 +181,15 @@ add="install --no-install-recommends --reinstall $$missing"; \
 $$get $$add || { $$get update && $$get $$add; }
 endef
 
-.PHONY: deps deps-test deps-lint deps-bench
+.PHONY: deps deps-test deps-lint deps-bench deps-fuzz
 deps: ## install what make run needs
 	$(call install,$(RUN_PACKAGES))
 deps-test:
 	$(call install,$(TEST_PACKAGES))
 deps-lint:
 	$(call install,$(TEST_PACKAGES) $(LINT_PACKAGES))
+deps-fuzz:
+	$(call install,$(TEST_PACKAGES) $(FUZZ_PACKAGES))
 deps-bench:
 	$(call install,$(TEST_PACKAGES) $(BENCH_PACKAGES))
 
@@ -192,9 +212,9 @@ run: deps ## build and start everything: http://localhost:8080/
 SANITIZE := SAN=address,undefined
 NODE_TEST := timeout -k 20 1200 node tests/run.mjs
 
-.PHONY: test test-build check scenarios browser e2e pictures bench
+.PHONY: test test-build check replay scenarios browser e2e pictures bench
 test-build: $(BUILD)/npm-all.stamp
-	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check
+	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check $(BUILD)/san/replay
 	@$(BUILDING) all
 test: deps-test ## build with sanitizers too, then run all tests
 	@$(MAKE) --no-print-directory test-build
@@ -205,7 +225,7 @@ test: deps-test ## build with sanitizers too, then run all tests
 # which is looked through for leaks, and what must abort in one of its own.
 ABORTING = $(patsubst tests/check_%.c,%,$(shell \
    grep -l suite_may_abort $(filter-out tests/check_main.c,$(CHECK_SRC))))
-check: $(OUT)/check ## unit tests; CK_RUN_SUITE=name chooses one
+check: $(OUT)/check replay ## unit tests; CK_RUN_SUITE=name chooses one
 ifeq ($(SAN),)
 	$(OUT)/check
 else
@@ -214,6 +234,10 @@ else
 	   CK_RUN_SUITE=$$suite ASAN_OPTIONS=detect_leaks=0 $(OUT)/check || exit 1; \
 	done
 endif
+# What broke a fuzz target once must not break it again. ONLY=json,sse chooses.
+replay: $(OUT)/replay
+	ASAN_OPTIONS=abort_on_error=1 $(OUT)/replay tests/fuzz/corpus \
+	   $(subst $(comma), ,$(ONLY))
 # The longest come first, so that none runs alone at the end.
 LONG := $(patsubst %,tests/scenarios/%.test.mjs,attack-life races attack-crash \
    cases supervisor walk-effects runtime races-lock lease) \
@@ -234,6 +258,30 @@ pictures: test-build ## the README's pictures, into docs/
 	node tests/browser/to-webp.mjs var/screenshots/03-answered.png docs/chat.webp \
 	   var/screenshots/04-report-phone-dark.png docs/phone.webp
 
+# --- fuzzing ------------------------------------------------------------------------
+# Each target in turn, one process, SECONDS=60 in all; ONLY=json,sse chooses some.
+# What is found stays in var/fuzz/, an input that breaks a target under the name
+# that the last lines tell.
+SECONDS ?= 60
+# The warnings that count are those of the ordinary compiler.
+FUZZING := CC=clang SAN=fuzzer-no-link,address,undefined \
+   CFLAGS='-O1 -g -Wno-error'
+TARGETS = $(or $(subst $(comma), ,$(ONLY)),$(patsubst \
+   tests/fuzz/fuzz_%.c,%,$(TARGET_SRC)))
+
+.PHONY: fuzz fuzz-build
+fuzz: deps-fuzz ## look for inputs that break a parser; SECONDS=, ONLY=
+	@$(BUILDING) $(FUZZING) fuzz-build
+	@for t in $(TARGETS); do \
+	   mkdir -p var/fuzz/$$t && \
+	   $(BUILD)/fuzz/fuzz_$$t -artifact_prefix=var/fuzz/$$t- -timeout=20 \
+	      -max_total_time=$$(( $(SECONDS) / $(words $(TARGETS)) + 1 )) \
+	      -rss_limit_mb=2048 -verbosity=0 -print_final_stats=0 \
+	      $(FUZZ_OPTIONS) var/fuzz/$$t tests/fuzz/corpus/$$t || exit 1; \
+	   echo "$$t: nothing broke it"; \
+	done
+fuzz-build: $(FUZZERS)
+
 # --- figures ----------------------------------------------------------------------
 # On the release build. ONLY=accept,wake,stream,rest chooses some; BENCH_REST=60
 # watches the processes at rest for so many seconds.
@@ -253,10 +301,10 @@ $(BENCH_TOOLS): $(OUT)/bench/%: $(OUT)/tests/bench/%.o \
 
 # --- reading the code ---------------------------------------------------------------
 C_FILES := $(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
-   $(BENCH_SRC) $(wildcard fcgi/main.c fcgi/offline/main.c runtime/main.c \
+   $(BENCH_SRC) $(TARGET_SRC) $(FUZZ_SRC) $(wildcard fcgi/main.c fcgi/offline/main.c runtime/main.c \
    runtime/cmd/aside.c)
 H_FILES := $(wildcard sql/base/*.h sql/*.h fcgi/*.h fcgi/offline/*.h runtime/*.h runtime/*/*.h \
-   tests/support/*.h tests/bench/*.h)
+   tests/support/*.h tests/bench/*.h tests/fuzz/*.h)
 
 .PHONY: lint format lint-format lint-cppcheck lint-tidy lint-layers lint-words \
    lint-types

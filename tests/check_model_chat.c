@@ -256,6 +256,13 @@ static const struct row ROWS[] = {
                      "\"arguments\":\"{}\"}}") FINISH("stop") DONE,
      .verdict = MODEL_COMPLETE,
      .calls = {{"f", "f", "{}", true}, {"req_9_1", "f", "{}", true}}},
+    {.name = "an id that another call is given here",
+     .stream = CALLS("{\"index\":0,\"id\":\"req_9_1\",\"function\":{"
+                     "\"name\":\"f\",\"arguments\":\"{}\"}},"
+                     "{\"index\":1,\"function\":{\"name\":\"g\","
+                     "\"arguments\":\"{}\"}}") FINISH("stop") DONE,
+     .verdict = MODEL_COMPLETE,
+     .calls = {{"req_9_0", "f", "{}", true}, {"req_9_1", "g", "{}", true}}},
     {.name = "an element that holds nothing is no call",
      .stream = TEXT("a") CALLS("{\"index\":0},null,7") FINISH("stop") DONE,
      .verdict = MODEL_COMPLETE,

@@ -234,8 +234,13 @@ static bool is_blank(const struct model_slot *s)
     return s->id.len == 0 && s->name.len == 0 && s->arguments.out.len == 0;
 }
 
-static bool id_is_taken(const struct model_calls *c, size_t i)
+/* Another call has it, or may be given it: names with the prefix are ours. */
+static bool id_is_taken(const struct model_calls *c, size_t i,
+                        const char *id_prefix)
 {
+    if (strncmp(buf_str(&c->slots[i].id), id_prefix, strlen(id_prefix)) == 0) {
+        return true;
+    }
     for (size_t k = 0; k < i; k++) {
         if (strcmp(buf_str(&c->slots[k].id), buf_str(&c->slots[i].id)) == 0) {
             return true;
@@ -264,7 +269,7 @@ void model_calls_close(struct model_calls *c, const char *id_prefix)
     for (size_t i = 0; i < c->n; i++) {
         struct model_slot *s = &c->slots[i];
 
-        if (s->id.len == 0 || id_is_taken(c, i)) {
+        if (s->id.len == 0 || id_is_taken(c, i, id_prefix)) {
             buf_clear(&s->id);
             buf_printf(&s->id, "%s_%zu", id_prefix, i);
             if (c->rc == RC_OK) {

@@ -27,7 +27,8 @@ void model_calls_free(struct model_calls *);
 void model_calls_add(struct model_calls *, const cJSON *tool_calls, bool whole);
 
 /* Nothing more comes: drops slots that hold nothing, judges the arguments and
- * gives a name <prefix>_<position> to calls without an id of their own. */
+ * gives a name <prefix>_<position> to calls without an id of their own, or with
+ * one that begins with the prefix. */
 void model_calls_close(struct model_calls *, const char *id_prefix);
 
 /* The calls, in the order in which they began; valid until the next add. */

@@ -23,9 +23,10 @@ struct model_stream_options {
     size_t max_text_bytes;      /* of the text, and of one call's arguments; 0:
                                  * no bound of their own */
     const char *call_id_prefix; /* a call without an id, or with one that
-                                 * another has, is named <prefix>_<position>;
-                                 * make it unique, as by the request's id.
-                                 * Copied; at most 40 bytes */
+                                 * another has or that begins so, is named
+                                 * <prefix>_<position>; make it unique, as by
+                                 * the request's id. Copied; at most 40 bytes
+                                 */
 };
 
 enum rc model_stream_new(const struct model_stream_options *,
