@@ -559,13 +559,14 @@ static void start_link(struct page *pg, const xmlChar **atts)
 
 static void end_link(struct page *pg)
 {
-    const char *words = pg->text.data + pg->words_at;
     struct link l = {.at = pg->blocks.len, .href_len = pg->href.len};
+    const char *words;
 
     pg->link_depth = 0;
     if (pg->href.len == 0 || pg->text.len <= pg->words_at) {
         return;
     }
+    words = pg->text.data + pg->words_at;
     l.words_len = pg->text.len - pg->words_at;
     while (l.words_len > 0 && strchr(" -", words[0]) != NULL) {
         words++;

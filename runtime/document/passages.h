@@ -19,6 +19,9 @@
 #define PASSAGES_LEAST_BYTES    600
 #define PASSAGES_MOST_BYTES     1200
 #define PASSAGES_MAX_CODE_BYTES 4000
+/* No passage is longer: code, and a remainder that would be too little alone.
+ */
+#define PASSAGES_LONGEST_BYTES (PASSAGES_MAX_CODE_BYTES + PASSAGES_LEAST_BYTES)
 
 enum block_kind {
     BLOCK_TITLE = 0, /* of the document; the first one counts */

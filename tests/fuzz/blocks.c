@@ -38,7 +38,7 @@ void fuzz_blocks_end(struct fuzz_blocks *b)
         const char *text = texts[i].text;
 
         FUZZ_CHECK(text[0] != '\0' && fuzz_is_text(text, strlen(text)));
-        FUZZ_CHECK(strlen(text) <= PASSAGES_MAX_CODE_BYTES);
+        FUZZ_CHECK(strlen(text) <= PASSAGES_LONGEST_BYTES);
         FUZZ_CHECK(fuzz_is_text(texts[i].heading, strlen(texts[i].heading)));
     }
     passages_free(b->passages);

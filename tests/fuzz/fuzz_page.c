@@ -44,7 +44,7 @@ static void check_json(const struct buf *out)
         const char *text = json_str(p, "text", "");
 
         FUZZ_CHECK(text[0] != '\0');
-        FUZZ_CHECK(strlen(text) <= PASSAGES_MAX_CODE_BYTES);
+        FUZZ_CHECK(strlen(text) <= PASSAGES_LONGEST_BYTES);
         bytes += strlen(text);
     }
     FUZZ_CHECK(bytes <= PAGE_TEXT_BYTES);
