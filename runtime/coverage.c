@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-#include "runtime/citations.h"
 #include "sql/base/id.h"
 #include "sql/base/json.h"
+
+#define EVIDENCE_BYTES (1u << 20)
 
 enum rc coverage_list(struct step *s, struct cover *out)
 {
@@ -54,31 +55,37 @@ static struct coverage *find_requirement(struct cover *c, const char *id)
 
 /* --- evidence ---------------------------------------------------------- */
 
-static void mark_numbers(const cJSON *numbers, bool *cited)
+static enum rc add_numbers(const cJSON *numbers, struct citations *out)
 {
     const cJSON *item;
+    enum rc rc = RC_OK;
 
     cJSON_ArrayForEach(item, numbers)
     {
-        if (cJSON_IsNumber(item) && item->valueint > 0 &&
-            item->valueint < CITATIONS_MAX) {
-            cited[item->valueint] = true;
+        if (rc == RC_OK && cJSON_IsNumber(item) && item->valueint > 0) {
+            rc = citations_add(out, item->valueint);
         }
     }
+    citations_sort(out);
+    return rc;
 }
 
-void coverage_cited(const cJSON *list, bool *cited)
+enum rc coverage_cited(const cJSON *list, struct citations *out)
 {
     const cJSON *item;
+    enum rc rc = RC_OK;
 
     cJSON_ArrayForEach(item, list)
     {
-        mark_numbers(json_get(item, "sources"), cited);
+        if (rc == RC_OK) {
+            rc = add_numbers(json_get(item, "sources"), out);
+        }
     }
+    return rc;
 }
 
 /* Those of the numbers that a source has, as a JSON list. */
-static enum rc print_known(struct step *s, const bool *cited,
+static enum rc print_known(struct step *s, const struct citations *cited,
                            const struct source *known, size_t n,
                            const char **out)
 {
@@ -86,11 +93,11 @@ static enum rc print_known(struct step *s, const bool *cited,
     struct buf text;
     enum rc rc;
 
-    buf_init(&text, CITATIONS_MAX * 8);
+    buf_init(&text, EVIDENCE_BYTES);
     json_begin(&j, &text);
     json_open_array(&j);
     for (size_t i = 0; i < n; i++) {
-        if (known[i].n < CITATIONS_MAX && cited[known[i].n]) {
+        if (citations_has(cited, known[i].n)) {
             json_put_i64(&j, known[i].n);
         }
     }
@@ -113,19 +120,17 @@ struct reading {
 static enum rc read_evidence(struct step *s, const struct reading *r,
                              const cJSON *numbers, const char **out)
 {
-    bool cited[CITATIONS_MAX] = {false};
-    int64_t list[CITATIONS_MAX];
-    size_t n = 0;
-    enum rc rc = RC_OK;
+    struct citations cited = {.count = 0};
+    enum rc rc = add_numbers(numbers, &cited);
 
-    mark_numbers(numbers, cited);
-    if (cJSON_GetArraySize(numbers) == 0 && r->cover->n == 1) {
-        rc = citations_find(r->report, strlen(r->report), list, &n);
+    if (rc == RC_OK && cJSON_GetArraySize(numbers) == 0 && r->cover->n == 1) {
+        rc = citations_find(r->report, strlen(r->report), &cited);
     }
-    for (size_t i = 0; i < n; i++) {
-        cited[list[i]] = true;
+    if (rc == RC_OK) {
+        rc = print_known(s, &cited, r->known, r->n_known, out);
     }
-    return rc == RC_OK ? print_known(s, cited, r->known, r->n_known, out) : rc;
+    citations_free(&cited);
+    return rc;
 }
 
 static enum rc read_line(struct step *s, const struct reading *r,
@@ -189,10 +194,12 @@ enum rc coverage_doubt(struct step *s, struct cover *c, const char *invented)
     for (size_t i = 0; i < c->n; i++) {
         struct coverage *line = &c->items[i];
 
-        if (line->status != COVERED) {
+        if (line->status != COVERED && i > 0) {
             continue;
         }
-        line->status = COVERED_PARTIAL;
+        if (line->status == COVERED) {
+            line->status = COVERED_PARTIAL;
+        }
         line->remark = arena_printf(
             s->mem, "%s%sThe report cites %s, which was never retrieved.",
             line->remark, line->remark[0] != '\0' ? " \xe2\x80\x93 " : "",

@@ -6,6 +6,7 @@
 #ifndef ASIDE_RUNTIME_COVERAGE_H
 #define ASIDE_RUNTIME_COVERAGE_H
 
+#include "runtime/citations.h"
 #include "runtime/runtime.h"
 
 struct cover {
@@ -26,12 +27,12 @@ enum rc coverage_read(struct step *, const cJSON *list, const char *report,
 
 bool coverage_is_whole(const struct cover *);
 
-/* The report cites what was never retrieved: nothing is covered whole. */
+/* The report cites what was never retrieved: nothing is covered whole, and the
+ * request's line says why, as does each that counts for less by it. */
 enum rc coverage_doubt(struct step *, struct cover *,
                        const char *invented) RC_MUST_CHECK;
 
-/* Marks the numbers that the list names as evidence. cited has CITATIONS_MAX
- * members. */
-void coverage_cited(const cJSON *list, bool *cited);
+/* Adds the numbers that the list names as evidence. */
+enum rc coverage_cited(const cJSON *list, struct citations *) RC_MUST_CHECK;
 
 #endif

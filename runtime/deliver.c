@@ -1,5 +1,6 @@
 /* deliver.c - a research's report: what it covers, what it cites, and how it
  * ends the Run; or one put together from notes and sources (R26, R31). */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,120 @@
 #define REPORT_BYTES (256u << 10)
 #define NOTE_BYTES   4096
 #define QUOTE_BYTES  400
+#define TOLD_MAX     20 /* invented numbers that are named */
+#define TOLD_BYTES   4096
+
+/* --- citations: each names a passage that was retrieved ------------------ */
+
+static const char INVENTED[] = "held back: it cites what was never retrieved";
+
+/* Of the numbers those that no source has, as "[7], [12]"; "": none. */
+static enum rc print_unknown(struct step *s, const struct citations *cited,
+                             const char **out)
+{
+    struct source *list = NULL;
+    struct buf text;
+    size_t n = 0;
+    size_t at = 0;
+    size_t told = 0;
+    enum rc rc =
+        store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
+
+    buf_init(&text, TOLD_BYTES);
+    for (size_t i = 0; i < cited->count && rc == RC_OK; i++) {
+        while (at < n && list[at].n < cited->n[i]) { /* both ascend */
+            at++;
+        }
+        if (at < n && list[at].n == cited->n[i]) {
+            continue;
+        }
+        if (told++ == TOLD_MAX) {
+            buf_puts(&text, " and more");
+            break;
+        }
+        buf_printf(&text, "%s[%" PRId64 "]", told > 1 ? ", " : "", cited->n[i]);
+    }
+    *out = arena_strdup(s->mem, buf_str(&text));
+    buf_free(&text);
+    return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
+}
+
+enum rc deliver_find_invented(struct step *s, const char *report,
+                              const cJSON *coverage, const char **out)
+{
+    struct citations cited = {.count = 0};
+    enum rc rc = citations_find(report, strlen(report), &cited);
+
+    if (rc == RC_OK) {
+        rc = coverage_cited(coverage, &cited);
+    }
+    if (rc == RC_OK) {
+        rc = print_unknown(s, &cited, out);
+    }
+    citations_free(&cited);
+    return rc;
+}
+
+/* Whether a plain text other than the reply to `but` was said to cite what was
+ * never retrieved: each that did not end the Run was answered by
+ * deliver_notice. */
+static enum rc text_was_told(struct step *s, int64_t but, bool *out)
+{
+    struct request *list = NULL;
+    struct model_reply r;
+    const char *invented = "";
+    size_t n = 0;
+    enum rc rc =
+        store_request_of_run(s->rt->store, s->run.id, s->mem, &list, &n);
+
+    *out = false;
+    for (size_t i = 0; i < n && rc == RC_OK && !*out; i++) {
+        if (list[i].id == but || list[i].purpose != PURPOSE_RESEARCH ||
+            list[i].state != EFFECT_DONE || list[i].reply == NULL) {
+            continue;
+        }
+        rc =
+            model_reply_parse(list[i].reply, strlen(list[i].reply), s->mem, &r);
+        if (rc == RC_OK && r.n_calls == 0) {
+            rc = deliver_find_invented(s, r.text, NULL, &invented);
+            *out = rc == RC_OK && invented[0] != '\0';
+        }
+    }
+    return rc;
+}
+
+/* The model is told once, however it hands the report in, if it can still mend
+ * it: a closeout is not repeated. request_id: of the reply that holds it. */
+static enum rc may_tell(struct step *s, int64_t request_id, bool closeout,
+                        bool *out)
+{
+    bool told = closeout;
+    enum rc rc = RC_OK;
+
+    if (!told) {
+        rc = store_tool_call_failed_so(s->rt->store, s->run.id,
+                                       "deliver_report", INVENTED, &told);
+    }
+    if (rc == RC_OK && !told) {
+        rc = text_was_told(s, request_id, &told);
+    }
+    *out = !told;
+    return rc;
+}
+
+static enum rc hold_back(struct step *s, struct tool_call *t,
+                         const char *invented)
+{
+    const char *text = arena_printf(
+        s->mem,
+        "{\"error\":\"not delivered: %s: no passage with that number was "
+        "retrieved. Cite only numbers that stand in results, take out what "
+        "nothing supports, and hand the report in again.\"}",
+        invented);
+
+    return text == NULL ? RC_TOO_LARGE
+                        : tool_settle_inside(s, t, true, text, INVENTED);
+}
 
 /* --- the end ----------------------------------------------------------- */
 
@@ -26,12 +141,17 @@ static enum rc write_report(struct step *s, const char *report)
                : rc;
 }
 
-static enum rc end_with(struct step *s, const char *report,
-                        const struct cover *c)
+/* invented: what the report or its evidence cites and no source has; "": none.
+ */
+static enum rc end_with(struct step *s, const char *report, struct cover *c,
+                        const char *invented)
 {
     enum run_reason limit = s->run.limit_reason;
     enum rc rc = write_report(s, report);
 
+    if (rc == RC_OK && invented[0] != '\0') {
+        rc = coverage_doubt(s, c, invented);
+    }
     if (rc == RC_OK) {
         rc = store_coverage_set(s->rt->store, s->run.id, c->items, c->n);
     }
@@ -133,6 +253,7 @@ enum rc deliver_assemble(struct step *s)
 {
     struct cover c;
     struct buf report;
+    const char *invented = "";
     enum rc rc = coverage_list(s, &c);
 
     for (size_t i = 0; i < c.n && rc == RC_OK; i++) {
@@ -161,81 +282,13 @@ enum rc deliver_assemble(struct step *s)
         run_hit_limit(s, REASON_PROVIDER_ERROR);
     }
     if (rc == RC_OK) {
-        rc = end_with(s, buf_str(&report), &c);
+        rc = deliver_find_invented(s, buf_str(&report), NULL, &invented);
+    }
+    if (rc == RC_OK) {
+        rc = end_with(s, buf_str(&report), &c, invented);
     }
     buf_free(&report);
     return rc;
-}
-
-/* --- citations: each names a passage that was retrieved ------------------ */
-
-static const char INVENTED[] = "held back: it cites what was never retrieved";
-
-/* Of the numbers those that no source has, as "[7], [12]"; "": none. */
-static enum rc print_unknown(struct step *s, const bool *cited,
-                             const char **out)
-{
-    struct source *list = NULL;
-    struct buf text;
-    size_t n = 0;
-    size_t at = 0;
-    enum rc rc =
-        store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
-
-    buf_init(&text, CITATIONS_MAX * 8);
-    for (int64_t i = 0; i < CITATIONS_MAX && rc == RC_OK; i++) {
-        while (at < n && list[at].n < i) { /* both ascend */
-            at++;
-        }
-        if (cited[i] && (at == n || list[at].n != i)) {
-            buf_printf(&text, "%s[%lld]", text.len > 0 ? ", " : "",
-                       (long long)i);
-        }
-    }
-    *out = arena_strdup(s->mem, buf_str(&text));
-    buf_free(&text);
-    return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
-}
-
-enum rc deliver_find_invented(struct step *s, const char *report,
-                              const cJSON *coverage, const char **out)
-{
-    bool cited[CITATIONS_MAX] = {false};
-    int64_t list[CITATIONS_MAX];
-    size_t n = 0;
-    enum rc rc = citations_find(report, strlen(report), list, &n);
-
-    for (size_t i = 0; i < n; i++) {
-        cited[list[i]] = true;
-    }
-    coverage_cited(coverage, cited);
-    return rc == RC_OK ? print_unknown(s, cited, out) : rc;
-}
-
-/* The model is told once, if it can still mend the report. */
-static enum rc may_tell(struct step *s, const struct tool_call *t,
-                        bool closeout, bool *out)
-{
-    bool told = false;
-    enum rc rc = store_tool_call_failed_so(s->rt->store, s->run.id, t->name,
-                                           INVENTED, &told);
-
-    *out = !told && !closeout;
-    return rc;
-}
-
-static enum rc hold_back(struct step *s, struct tool_call *t,
-                         const char *invented)
-{
-    const char *text = arena_printf(
-        s->mem,
-        "{\"error\":\"not delivered: %s: no passage with that number was "
-        "retrieved. Cite only numbers that stand in results, take out what "
-        "nothing supports, and hand the report in again.\"}",
-        invented);
-
-    return text == NULL ? RC_TOO_LARGE
-                        : tool_settle_inside(s, t, true, text, INVENTED);
 }
 
 static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
@@ -272,7 +325,7 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
     rc =
         deliver_find_invented(s, report, json_get(args, "coverage"), &invented);
     if (rc == RC_OK && invented[0] != '\0') {
-        rc = may_tell(s, t, closeout, &tell);
+        rc = may_tell(s, t->request_id, closeout, &tell);
     }
     if (rc == RC_OK && tell) {
         return hold_back(s, t, invented);
@@ -283,14 +336,11 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
     if (rc == RC_OK) {
         rc = coverage_read(s, json_get(args, "coverage"), report, &c);
     }
-    if (rc == RC_OK && invented[0] != '\0') {
-        rc = coverage_doubt(s, &c, invented);
-    }
     if (rc == RC_OK) {
         rc = tool_settle_inside(s, t, false, "{\"outcome\":\"delivered\"}",
                                 "delivered");
     }
-    return rc == RC_OK ? end_with(s, report, &c) : rc;
+    return rc == RC_OK ? end_with(s, report, &c, invented) : rc;
 }
 
 enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
@@ -308,8 +358,33 @@ enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
     return rc;
 }
 
-/* Plain text as the report: nothing was stated about coverage. */
-enum rc deliver_text(struct step *s, const char *text)
+/* --- plain text ---------------------------------------------------------- */
+
+#define PLEASE_DELIVER                                                         \
+    "Your text was kept as progress. Hand in the report now with "             \
+    "deliver_report, with the coverage of every requirement."
+
+enum rc deliver_notice(struct step *s, const char *text, const char **out)
+{
+    const char *invented = "";
+    enum rc rc = deliver_find_invented(s, text, NULL, &invented);
+
+    *out = PLEASE_DELIVER;
+    if (rc == RC_OK && invented[0] != '\0') {
+        *out = arena_printf(s->mem,
+                            PLEASE_DELIVER
+                            " It cites what is not there: no passage with the "
+                            "number %s was retrieved. Cite only numbers that "
+                            "stand in results, and take out what nothing "
+                            "supports.",
+                            invented);
+    }
+    return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
+}
+
+/* Nothing was stated about coverage. */
+static enum rc end_with_text(struct step *s, const char *text,
+                             const char *invented)
 {
     struct cover c;
     enum rc rc = coverage_list(s, &c);
@@ -317,5 +392,24 @@ enum rc deliver_text(struct step *s, const char *text)
     for (size_t i = 0; i < c.n && rc == RC_OK; i++) {
         c.items[i].remark = "The model stated no coverage.";
     }
-    return rc == RC_OK ? end_with(s, text, &c) : rc;
+    return rc == RC_OK ? end_with(s, text, &c, invented) : rc;
+}
+
+enum rc deliver_text(struct step *s, const struct request *from,
+                     const char *text, bool *ended)
+{
+    bool closeout = from->purpose == PURPOSE_CLOSEOUT;
+    const char *invented = "";
+    bool tell = false;
+    enum rc rc = deliver_find_invented(s, text, NULL, &invented);
+
+    if (rc == RC_OK && invented[0] != '\0') {
+        rc = may_tell(s, from->id, closeout, &tell);
+    }
+    *ended = !tell;
+    if (rc != RC_OK) {
+        return rc;
+    }
+    return tell ? deliver_notice(s, text, &s->notice)
+                : end_with_text(s, text, invented);
 }

@@ -8,10 +8,6 @@
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 
-const char research_please_deliver[] =
-    "Your text was kept as progress. Hand in the report now with "
-    "deliver_report, with the coverage of every requirement.";
-
 /* --- questions and tools inside ----------------------------------------------- */
 
 static enum rc pause_for(struct step *s, struct tool_call *t,
@@ -230,7 +226,7 @@ enum rc research_go_on(struct step *s, const struct request *last, bool pending,
     }
     if (last->purpose == PURPOSE_CLOSEOUT) {
         *is_end = true;
-        return reply.text[0] != '\0' ? deliver_text(s, reply.text)
+        return reply.text[0] != '\0' ? deliver_text(s, last, reply.text, is_end)
                                      : deliver_assemble(s);
     }
     if (reply.n_calls > 0) {
@@ -239,10 +235,9 @@ enum rc research_go_on(struct step *s, const struct request *last, bool pending,
     if (!pending) { /* R22 */
         rc = was_asked(s, last, &asked);
     }
-    if (rc == RC_OK && asked) {
-        *is_end = true;
-        return deliver_text(s, reply.text);
+    if (rc != RC_OK) {
+        return rc;
     }
-    s->notice = research_please_deliver;
-    return rc;
+    return asked ? deliver_text(s, last, reply.text, is_end)
+                 : deliver_notice(s, reply.text, &s->notice);
 }

@@ -265,16 +265,18 @@ enum rc research_take_reply(struct step *, struct request *,
  * was said that no request holds yet, so that this cannot be the end. */
 enum rc research_go_on(struct step *, const struct request *last, bool pending,
                        bool *ended) RC_MUST_CHECK;
-/* Said to a research that answered in plain text. */
-extern const char research_please_deliver[];
-
 /* --- deliver.c: reports ------------------------------------------------- */
 
 /* A deliver_report call: it ends the Run, or is held back and told why. */
 enum rc deliver_take(struct step *, struct tool_call *,
                      bool closeout) RC_MUST_CHECK;
-/* Plain text as the report: nothing was stated about coverage. */
-enum rc deliver_text(struct step *, const char *text) RC_MUST_CHECK;
+/* Plain text as the report, from the reply to a request: it ends the Run
+ * without a word on coverage, or is held back and told why (s->notice). */
+enum rc deliver_text(struct step *, const struct request *from,
+                     const char *text, bool *ended) RC_MUST_CHECK;
+/* What a research is told that answered in plain text; memory of the step. */
+enum rc deliver_notice(struct step *, const char *text,
+                       const char **out) RC_MUST_CHECK;
 /* The closeout was lost: a report from notes and sources, and the last draft
  * (R26). */
 enum rc deliver_assemble(struct step *) RC_MUST_CHECK;

@@ -225,20 +225,6 @@ static void put_source(const struct source *src, struct buf *out)
     buf_puts(out, ")\n");
 }
 
-/* By number: all, where there is no report. */
-static enum rc find_cited(const char *report, bool cited[CITATIONS_MAX])
-{
-    int64_t list[CITATIONS_MAX];
-    size_t n = 0;
-    enum rc rc = citations_find(report, strlen(report), list, &n);
-
-    memset(cited, report[0] == '\0', CITATIONS_MAX * sizeof(*cited));
-    for (size_t i = 0; i < n; i++) {
-        cited[list[i]] = true;
-    }
-    return rc;
-}
-
 /* What the old research had cited, by the numbers that this one goes on with;
  * all that it had found where it came to no report. */
 static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
@@ -248,16 +234,17 @@ static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
     struct buf line;
     size_t n = 0;
     bool any = false;
-    bool cited[CITATIONS_MAX];
+    bool all = old->answer_body[0] == '\0';
+    struct citations cited = {.count = 0};
     enum rc rc =
         store_source_of_run(s->rt->store, old->id, 0, s->mem, &list, &n);
 
     if (rc == RC_OK) {
-        rc = find_cited(old->answer_body, cited);
+        rc = citations_find(old->answer_body, strlen(old->answer_body), &cited);
     }
     buf_init(&line, 64 * 1024);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        if (list[i].n >= CITATIONS_MAX || !cited[list[i].n]) {
+        if (!all && !citations_has(&cited, list[i].n)) {
             continue;
         }
         buf_clear(&line);
@@ -274,6 +261,7 @@ static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
         any = true;
         buf_add(out, buf_str(&line), line.len);
     }
+    citations_free(&cited);
     buf_free(&line);
     return rc;
 }

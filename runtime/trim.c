@@ -108,6 +108,7 @@ static enum rc keep_text(struct step *s, struct buf *text, struct group *g)
 static enum rc compose_group(struct step *s, struct group *g)
 {
     struct model_reply reply;
+    const char *notice = "";
     struct buf text;
     enum rc rc;
 
@@ -122,7 +123,10 @@ static enum rc compose_group(struct step *s, struct group *g)
     }
     /* Text without a call was answered by this, each time. */
     if (rc == RC_OK && reply.n_calls == 0) {
-        rc = context_add_notice(s, research_please_deliver, &text);
+        rc = deliver_notice(s, reply.text, &notice);
+        if (rc == RC_OK) {
+            rc = context_add_notice(s, notice, &text);
+        }
     }
     if (rc == RC_OK) {
         rc = keep_text(s, &text, g);

@@ -59,6 +59,10 @@ struct tool_call {
     bool safe;       /* may be made again after a crash (R29) */
 };
 
+/* A number that reads like a year is given to no passage: [2024] in a report
+ * is then never one of them. */
+bool store_source_is_year(int64_t number);
+
 struct source {
     int64_t id;
     int64_t run_id;

@@ -2,6 +2,9 @@
 #include "sql/store_effect.h"
 #include "sql/store_priv.h"
 
+#define YEAR_FIRST 1500
+#define YEAR_LAST  2100
+
 static void read_call(struct dbq *q, struct arena *a, void *item)
 {
     struct tool_call *t = item;
@@ -259,6 +262,11 @@ static enum rc find_source(struct store *st, struct source *s)
     return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
 }
 
+bool store_source_is_year(int64_t number)
+{
+    return number >= YEAR_FIRST && number <= YEAR_LAST;
+}
+
 enum rc store_source_add(struct store *st, const struct run *run,
                          struct source *s)
 {
@@ -275,6 +283,9 @@ enum rc store_source_add(struct store *st, const struct run *run,
     rc = db_one_i64(q, &s->n);
     if (rc != RC_OK) {
         return rc;
+    }
+    if (store_source_is_year(s->n)) {
+        s->n = YEAR_LAST + 1;
     }
     q = db_use(st->db, STMT_SOURCE_INSERT);
     db_bind_i64(q, ":run", run->id);

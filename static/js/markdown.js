@@ -13,7 +13,12 @@ import { h } from 'preact';
 
 const SAFE_LINK = /^(?:https?:|mailto:)/i;
 
-const CITE = /^\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\](?![(:])/;
+/** As runtime/citations.h has it: that is what a report is checked for. */
+const CITE = /^\[(\d{1,6}(?:[ \t]*,[ \t]*\d{1,6})*)\](?![(:])/;
+
+/** What reads like a year cites nothing; no passage has such a number.
+ *  @param {string} n */
+const isYear = (n) => Number(n) >= 1500 && Number(n) <= 2100;
 
 /** Marks in so long a paragraph are left as they are: the time to pair them
  *  grows with the square of it. */
@@ -71,8 +76,9 @@ const marked = new Marked({
         },
         tokenizer(src) {
             const match = CITE.exec(src);
-            return match ? { type: 'cite', raw: match[0], n: match[1] }
-                : undefined;
+            return match && !match[1].split(',').some(isYear)
+                && !(match[1] in this.lexer.tokens.links)
+                ? { type: 'cite', raw: match[0], n: match[1] } : undefined;
         },
     }],
 });

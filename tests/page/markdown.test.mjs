@@ -95,3 +95,21 @@ test('addresses are links to where their text says, without what follows them',
         assert.deepEqual(linksIn('<a@b.test> [c](mailto:c@d.test)'), [
             ['mailto:a@b.test', 'a@b.test'], ['mailto:c@d.test', 'c']]);
     });
+
+test('the page shows as a citation what the runtime checks as one', () => {
+    /** @param {string} text */
+    const cited = (text) => elementsOf(draw(text))
+        .filter((e) => e.props.class === 'cite').map((e) => e.props['data-n']);
+    assert.deepEqual(cited('The moon [1], the sea [2, 3 ,4][5].'),
+        [1, 2, 3, 4, 5]);
+    assert.deepEqual(cited('[1000] [1499, 2101] [999999] [01]'),
+        [1000, 1499, 2101, 999999, 1]);
+    assert.deepEqual(cited('[1234567] [ 1] [1-3] [a] `[9]` \\[9\\]'), []);
+    // Years are words, and what stands with one is no list of passages.
+    const years = 'In [2024], [1500], [2100], [02024] and [3, 1999].';
+    assert.deepEqual(cited(years), []);
+    assert.equal(textOf(draw(years)), years);
+    // One line holds a citation; a name that a text gives to a link is no number.
+    assert.deepEqual(cited('over the line [4,\n5] and [6]'), [6]);
+    assert.deepEqual(cited('see [1] and [2]\n\n[1]: https://a.test/'), [2]);
+});
