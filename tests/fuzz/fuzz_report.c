@@ -9,6 +9,7 @@
 #include "fcgi/report.h"
 #include "runtime/citations.h"
 #include "sql/base/utf8.h"
+#include "sql/store_effect.h"
 #include "tests/fuzz/fuzz.h"
 
 #define OUT_BYTES ((size_t)8 << 20)
@@ -43,15 +44,15 @@ static void check_html(const char *html)
 
 static void check_citations(const char *text)
 {
-    int64_t list[CITATIONS_MAX];
-    size_t n = 0;
+    struct citations found = {.count = 0};
 
-    FUZZ_CHECK(citations_find(text, strlen(text), list, &n) == RC_OK);
-    FUZZ_CHECK(n <= CITATIONS_MAX);
-    for (size_t i = 0; i < n; i++) {
-        FUZZ_CHECK(list[i] >= 0 && list[i] < CITATIONS_MAX);
-        FUZZ_CHECK(i == 0 || list[i] > list[i - 1]);
+    FUZZ_CHECK(citations_find(text, strlen(text), &found) == RC_OK);
+    for (size_t i = 0; i < found.count; i++) {
+        FUZZ_CHECK(found.n[i] >= 0 && found.n[i] < 1000000);
+        FUZZ_CHECK(!store_source_is_year(found.n[i]));
+        FUZZ_CHECK(i == 0 || found.n[i] > found.n[i - 1]);
     }
+    citations_free(&found);
 }
 
 static void check_report(const struct report *r)
