@@ -235,6 +235,8 @@ static const struct {
     {NULL, "http://a.example/\r\nX: y", NULL},
     {NULL, "http://a b/", NULL},
     {NULL, "http://a%ff.example/", NULL},
+    {NULL, "http://a%40b.example/", NULL},
+    {NULL, "http://a%2eexample/", "http://a.example/"},
     {"http://a.example/", "//a\xff.example/", NULL},
     {"http://a.example/", "javascript:x", NULL},
     {"http://a.example/", "data:text/html,x", NULL},

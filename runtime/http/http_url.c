@@ -7,7 +7,8 @@
 
 /* Pages have spaces in their addresses, and other schemes, which are refused
  * here with a word of their own. */
-#define LENIENT (CURLU_ALLOW_SPACE | CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
+#define LENIENT       (CURLU_ALLOW_SPACE | CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
+#define SPELLINGS_MAX 3
 
 static bool has_part(CURLU *u, CURLUPart part)
 {
@@ -54,8 +55,8 @@ static const char *print(CURLU *u, char out[HTTP_URL_BYTES])
                                   : "the address is too long";
 }
 
-const char *http_url_clean(const char *base, const char *ref,
-                           char out[HTTP_URL_BYTES])
+static const char *clean(const char *base, const char *ref,
+                         char out[HTTP_URL_BYTES])
 {
     CURLU *u = curl_url();
     const char *why = "no address that can be used";
@@ -78,6 +79,24 @@ const char *http_url_clean(const char *base, const char *ref,
     }
     curl_url_cleanup(u);
     return why;
+}
+
+/* libcurl decodes a host's escapes, but prints what came of them: read again it
+ * may be another address, or none. */
+const char *http_url_clean(const char *base, const char *ref,
+                           char out[HTTP_URL_BYTES])
+{
+    char read[HTTP_URL_BYTES];
+    const char *why = clean(base, ref, out);
+
+    for (int i = 0; why == NULL && i < SPELLINGS_MAX; i++) {
+        memcpy(read, out, strlen(out) + 1);
+        why = clean(NULL, read, out);
+        if (why == NULL && strcmp(read, out) == 0) {
+            return NULL;
+        }
+    }
+    return why == NULL ? "no address that can be used" : why;
 }
 
 void http_url_host(const char *url, char *out, size_t len)

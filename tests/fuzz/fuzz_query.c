@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     spaced = library_query_spaced(text, a);
     FUZZ_CHECK(spaced != NULL && fuzz_is_text(spaced, strlen(spaced)));
     snippet = search_snippet(valid, text, SNIPPET_BYTES, a);
-    FUZZ_CHECK(snippet != NULL && fuzz_is_line(snippet));
+    FUZZ_CHECK(snippet != NULL && fuzz_is_text(snippet, strlen(snippet)));
+    FUZZ_CHECK(strpbrk(snippet, "\r\n") == NULL);
     FUZZ_CHECK(strlen(snippet) <= SNIPPET_BYTES + 32);
     free(query);
     free(text);
