@@ -2,6 +2,8 @@
 #include "fcgi/read.h"
 #include "fcgi/reply.h"
 #include "fcgi/view.h"
+#include "sql/store_lease.h"
+#include "sql/store_server.h"
 
 #define MAX_CONVERSATIONS 500
 #define MAX_ACTIVE_RUNS   1000
@@ -16,6 +18,8 @@ struct overview {
     size_t n_runs;
     struct notification *unseen;
     size_t n_unseen;
+    struct server *servers;
+    size_t n_servers;
 };
 
 static enum rc read_lists(const struct ask *ask, struct overview *o)
@@ -27,8 +31,9 @@ static enum rc read_lists(const struct ask *ask, struct overview *o)
                                       .active_only = true};
     enum rc rc;
 
-    if (o->read.account_id == 0) {
-        return RC_OK;
+    rc = store_server_list(ask->store, ask->arena, &o->servers, &o->n_servers);
+    if (rc != RC_OK || o->read.account_id == 0) {
+        return rc;
     }
     rc = store_occupancy(ask->store, o->read.account_id, &o->occupancy);
     if (rc == RC_OK) {
@@ -46,6 +51,34 @@ static enum rc read_lists(const struct ask *ask, struct overview *o)
                                        &o->n_unseen);
     }
     return rc;
+}
+
+/* What nobody looks after is not known. */
+static void put_server(struct json_out *json, const struct server *s, bool held)
+{
+    json_open_object(json);
+    json_kstr(json, "kind", s->kind);
+    json_kstr(json, "name", s->name);
+    json_kstr(json, "state",
+              states_text(LIST_ENDPOINT_STATE,
+                          (int)(held ? s->state : ENDPOINT_UNKNOWN)));
+    json_kstr(json, "detail", held ? s->detail : "");
+    json_ki64(json, "tools", s->tools);
+    json_ki64(json, "changed_at", s->changed_ms);
+    json_close_object(json);
+}
+
+static void put_servers(const struct ask *ask, struct json_out *json,
+                        const struct overview *o)
+{
+    bool held = o->n_servers > 0 && store_lease_held(ask->app->conf->data);
+
+    json_key(json, "tools");
+    json_open_array(json);
+    for (size_t i = 0; i < o->n_servers; i++) {
+        put_server(json, &o->servers[i], held);
+    }
+    json_close_array(json);
 }
 
 static void put_overview(const struct ask *ask, struct json_out *json,
@@ -80,6 +113,7 @@ static void put_overview(const struct ask *ask, struct json_out *json,
         view_notification(json, &o->unseen[i]);
     }
     json_close_array(json);
+    put_servers(ask, json, o);
 }
 
 enum serve_then h_overview_get(struct ask *ask)

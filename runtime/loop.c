@@ -396,7 +396,7 @@ static bool anything_due(const struct runtime *rt, int64_t now)
 {
     int64_t renewal = renewal_ms(rt);
 
-    if (!rt->endpoint_told || has_library_news(rt) ||
+    if (!rt->endpoint_told || has_library_news(rt) || servers_news(rt) ||
         (renewal != 0 && now >= renewal)) {
         return true;
     }
@@ -435,6 +435,9 @@ static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
     }
     if (rc == RC_OK && has_library_news(rt)) {
         rc = store_batch_call(rt->store, tell_library, rt, &result);
+    }
+    if (rc == RC_OK && servers_news(rt)) {
+        rc = store_batch_call(rt->store, servers_tell, rt, &result);
     }
     if (rc == RC_OK) {
         rc = store_newest(rt->store, after);
@@ -489,6 +492,7 @@ static enum rc commit_turn(struct runtime *rt, int64_t now)
     }
     rt->renewed_ms = now;
     rt->endpoint_told = true;
+    servers_told(rt);
     indexer_told(rt->indexer);
     doorbell_ring(rt->bell);
     skip_own(rt, before, after);
@@ -530,7 +534,8 @@ static void earlier(int64_t *at, int64_t other)
 /* Boot time of the next commit; 0: nothing waits for one. */
 static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
 {
-    int64_t at = rt->endpoint_told && !has_library_news(rt) ? 0 : now;
+    bool news = !rt->endpoint_told || has_library_news(rt) || servers_news(rt);
+    int64_t at = news ? now : 0;
 
     earlier(&at, renewal_ms(rt));
     for (size_t i = 0; i < rt->n_lives; i++) {

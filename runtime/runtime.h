@@ -24,6 +24,7 @@
  *   standby.c   waiting for the ownership of the database
  *   tool.c      tools: their table, rows of calls, what the model is told
  *   tool_work.c tool calls under way: start, end, time-out, cancel
+ *   servers.c   how the servers are that tools depend on
  *   indexer.c   the library's indexer, a child process
  *   mcp.c       servers of the Model Context Protocol, and tool_mcp.c their
  *               tools
@@ -43,6 +44,7 @@
 #include "sql/store_effect.h"
 #include "sql/store_handoff.h"
 #include "sql/store_library.h"
+#include "sql/store_server.h"
 #include "sql/store_run.h"
 
 struct doorbell;
@@ -166,6 +168,14 @@ struct live {
     struct tool_work *works; /* tool calls under way, ascending by row */
 };
 
+/* What a row says of a server that tools depend on. */
+struct server_told {
+    bool told;
+    enum endpoint_state state;
+    int64_t tools;
+    char detail[STORE_SERVER_DETAIL];
+};
+
 struct runtime {
     struct conf conf;
     const char *conf_file; /* NULL: none */
@@ -201,6 +211,9 @@ struct runtime {
     bool no_stream;    /* the endpoint has refused tools in a stream */
     enum endpoint_state endpoint;
     bool endpoint_told; /* endpoint differs from the row */
+    struct server_told servers_told[CONF_MCP_MAX + 1];
+    enum endpoint_state search; /* the search service, as found last */
+    char search_brief[STORE_SERVER_DETAIL];
 };
 
 /* One step of one Run inside the turn's transaction. */
@@ -503,6 +516,17 @@ void tool_resume(struct runtime *);
 void tool_library_search(struct tool_work *);
 void tool_library_read(struct tool_work *);
 bool tool_library_offered(const struct runtime *);
+
+/* --- servers.c: how the servers are that tools depend on ------------------ */
+
+/* Differs one from its row? */
+bool servers_news(const struct runtime *);
+/* Inside the turn's transaction: the rows of those that do. */
+enum rc servers_tell(struct store *, void *runtime) RC_MUST_CHECK;
+/* That transaction was committed. */
+void servers_told(struct runtime *);
+/* The search service has answered, or has not. */
+void servers_search(struct runtime *, const struct http_result *, bool usable);
 
 /* --- tool_mcp.c ---------------------------------------------------------- */
 

@@ -27,6 +27,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 #include "sql/store_priv.h"
+#include "sql/store_server.h"
 
 #define PATH_BYTES 4096
 /* How often the file may be replaced while somebody takes its lock. */
@@ -253,7 +254,8 @@ static enum rc take(struct store *st, void *arg)
     db_bind_text(q, ":boot_id", boot);
     db_bind_i64(q, ":boot_ms", clock_boot_ms());
     t->epoch = before + 1;
-    return db_run_one(q);
+    rc = db_run_one(q);
+    return rc == RC_OK ? store_server_forget(st) : rc;
 }
 
 enum rc store_lease_take(struct store *st, struct lease_lock *lock)

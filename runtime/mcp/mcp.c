@@ -197,6 +197,24 @@ const struct tool *mcp_at(const struct mcp *mcp, size_t i)
     return NULL;
 }
 
+bool mcp_server_at(const struct mcp *mcp, size_t i, struct server *out)
+{
+    const struct mcp_server *s;
+
+    if (mcp == NULL || i >= mcp->n) {
+        return false;
+    }
+    s = &mcp->servers[i];
+    *out = (struct server){.kind = "mcp",
+                           .name = s->conf->name,
+                           .state = s->state,
+                           .detail = s->brief};
+    if (s->set != NULL && s->state == ENDPOINT_OK) {
+        out->tools = (int64_t)s->set->tools.n;
+    }
+    return true;
+}
+
 /* --- start and end ----------------------------------------------------- */
 
 static void init_server(struct mcp_server *s, struct mcp *mcp,

@@ -34,6 +34,7 @@
 struct http;
 struct mcp;
 struct mcp_call;
+struct server;
 struct tool;
 
 /* Begins a session with each server. The configuration and http stay the
@@ -58,6 +59,10 @@ const struct tool *mcp_find(const struct mcp *, const char *name);
 const struct tool *mcp_unlisted(const struct mcp *, const char *name);
 /* The i-th that can be offered now; NULL after the last. */
 const struct tool *mcp_at(const struct mcp *, size_t i);
+
+/* How the i-th server is, for people; changed_ms is not set. What is pointed to
+ * is valid until the next http_wait or mcp_tick. false: after the last. */
+bool mcp_server_at(const struct mcp *, size_t i, struct server *);
 
 /* --- calls -------------------------------------------------------------- */
 

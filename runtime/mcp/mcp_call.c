@@ -179,7 +179,7 @@ static void call_end(void *ctx, const struct mcp_exchange_end *e)
     } else if (first && !e->sent) {
         /* It waits for the next session, as long as it has waited before. */
         if (c->epoch == s->epoch && s->phase == MCP_READY) {
-            mcp_session_fail(s, e->detail, -1);
+            mcp_session_fail_end(s, e);
         }
     } else {
         take_break(c, e);

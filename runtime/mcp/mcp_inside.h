@@ -10,6 +10,7 @@
 #include "runtime/mcp/mcp_message.h"
 #include "runtime/mcp/mcp_tool.h"
 #include "runtime/runtime.h"
+#include "sql/store_server.h"
 
 #define MCP_ABOUT_BYTES 32
 #define MCP_POSTS_MAX   16
@@ -55,6 +56,9 @@ struct mcp_server {
     int64_t retry_ms;                /* of MCP_IDLE */
     int failures;                    /* in a row */
     char error[MCP_LINE_BYTES];      /* the newest failure */
+    enum endpoint_state state;       /* as it was found last */
+    char brief[STORE_SERVER_DETAIL]; /* of the newest failure, none of its
+                                      * words */
 
     struct mcp_hello hello; /* while greeting */
     bool greeted;
@@ -95,6 +99,7 @@ void mcp_session_begin(struct mcp_server *);
  * again later. */
 void mcp_session_fail(struct mcp_server *, const char *why,
                       int64_t retry_after_ms);
+void mcp_session_fail_end(struct mcp_server *, const struct mcp_exchange_end *);
 /* It has forgotten the session: a new one is begun at once. */
 void mcp_session_lost(struct mcp_server *);
 /* What may come beside the reply to any request. */

@@ -83,17 +83,31 @@ void mcp_session_fail(struct mcp_server *s, const char *why,
         ms = retry_after_ms < RETRY_MOST_MS ? retry_after_ms : RETRY_MOST_MS;
     }
     s->retry_ms = clock_boot_ms() + ms;
+    s->state = ENDPOINT_UNREACHABLE;
+    s->brief[0] = '\0';
     mcp_message_line(why, s->error);
     if (news) {
         log_warn(s->about, "not reached: %s", s->error);
     }
 }
 
-static void fail_end(struct mcp_server *s, const struct mcp_exchange_end *e)
+void mcp_session_fail_end(struct mcp_server *s,
+                          const struct mcp_exchange_end *e)
 {
     mcp_session_fail(
         s, e->detail[0] != '\0' ? e->detail : "it ended without an answer",
         e->retry_after_ms);
+    if (e->status == 401 || e->status == 403) {
+        s->state = ENDPOINT_UNAUTHORIZED;
+    }
+    if (e->status >= 300) {
+        (void)snprintf(s->brief, sizeof(s->brief), "HTTP %ld", e->status);
+    } else if (e->end == HTTP_END_DONE) {
+        (void)snprintf(s->brief, sizeof(s->brief), "no usable answer");
+    } else {
+        (void)snprintf(s->brief, sizeof(s->brief), "%s",
+                       e->sent ? "no answer" : "no connection");
+    }
 }
 
 void mcp_session_lost(struct mcp_server *s)
@@ -278,7 +292,7 @@ static void greeting_end(void *ctx, const struct mcp_exchange_end *e)
         (void)snprintf(why, sizeof(why), "%s", s->error);
         mcp_session_fail(s, why, e->retry_after_ms);
     } else {
-        fail_end(s, e);
+        mcp_session_fail_end(s, e);
     }
 }
 
@@ -292,6 +306,8 @@ static void become_ready(struct mcp_server *s)
 
     s->phase = MCP_READY;
     s->failures = 0;
+    s->state = ENDPOINT_OK;
+    s->brief[0] = '\0';
     if (news) {
         log_info(s->about, "ready: %zu tools, revision %s",
                  s->set == NULL ? 0 : s->set->tools.n, s->version);
@@ -311,7 +327,7 @@ static void announce_end(void *ctx, const struct mcp_exchange_end *e)
 
     s->x = NULL;
     if (e->end != HTTP_END_DONE || e->status >= 300) {
-        fail_end(s, e);
+        mcp_session_fail_end(s, e);
         return;
     }
     open_stream(s);
@@ -418,7 +434,7 @@ static void list_end(void *ctx, const struct mcp_exchange_end *e)
     } else if (e->status == 404 && s->phase == MCP_READY) {
         mcp_session_lost(s);
     } else {
-        fail_end(s, e);
+        mcp_session_fail_end(s, e);
     }
 }
 
@@ -448,7 +464,7 @@ static void stream_end(void *ctx, const struct mcp_exchange_end *e)
         return; /* it offers none: news come with replies alone */
     }
     if (!e->sent && s->phase == MCP_READY) {
-        fail_end(s, e);
+        mcp_session_fail_end(s, e);
         return;
     }
     if (now - s->stream_ms >= STREAM_LIFE_MS) {

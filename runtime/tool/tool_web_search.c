@@ -132,6 +132,7 @@ static void take_reply(struct tool_work *w, const struct http_result *res)
 {
     struct search *s = w->own;
     cJSON *tree = NULL;
+    bool usable = false;
 
     if (res->end != HTTP_END_DONE) {
         /* Where it stands is not for the model, nor for who reads along. */
@@ -147,7 +148,9 @@ static void take_reply(struct tool_work *w, const struct http_result *res)
         tool_fail(w, "the search service's answer is not JSON");
     } else {
         take_hits(w, tree);
+        usable = !w->result.failed;
     }
+    servers_search(w->rt, res, usable);
     json_free(tree);
 }
 

@@ -71,7 +71,7 @@ test('health and overview tell a fresh Aside', BOUND, async (t) => {
     as_of: 0, feed: health.json.feed, account: 'me',
     limits: { short: 3, background: 1 },
     occupancy: { short: { used: 0, limit: 3 }, background: { used: 0, limit: 1 } },
-    conversations: [], runs: [], notifications: [],
+    conversations: [], runs: [], notifications: [], tools: [],
   });
 });
 

@@ -1,0 +1,71 @@
+// servers.test.mjs - how the servers are that tools depend on: said to whoever
+// reads the overview, without what they are sent or where they stand.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { eventually, freePort } from '../support/harness.mjs';
+import { ScriptedMcp } from '../support/scripted-mcp.mjs';
+import { startSite } from '../support/site.mjs';
+import { started } from '../support/started.mjs';
+
+const BOUND = { timeout: 120000 };
+const SAFE = { readOnlyHint: true };
+const brief = (s) => `${s.kind} ${s.name}: ${s.state}${s.detail && ` (${s.detail})`}, ${s.tools}`;
+
+test('servers of tools and the search are told of: well, gone, shut, back', BOUND, async (t) => {
+  const files = await ScriptedMcp.start({ t });
+  files.tool('look', SAFE, (call) => call.text('x')).tool('put', {}, (call) => call.text('x'));
+  const door = await ScriptedMcp.start({ t });
+  let shut = true;
+  door.intercept = (msg, req, res) => shut && (res.writeHead(401).end('token SECRET-1 is not known'), true);
+  const odd = await startSite(t, { '/mcp': '<h1>SECRET-1</h1>' });
+  const site = await startSite(t, { '/search': { type: 'application/json', body: '{"results":[]}' } });
+  const { aside, model, research, whole } = await started(t, {
+    'mcp.door.url': door.url, 'mcp.door.token': 'SECRET-1', 'mcp.files.url': files.url,
+    'mcp.files.header': 'X-Key: SECRET-1', 'mcp.none.url': `http://127.0.0.1:${await freePort()}/mcp`,
+    'mcp.odd.url': odd.url('/mcp'), 'web.search_url': site.url('/search') });
+  const read = async () => {
+    const { text, json } = await aside.api('GET', '/overview');
+    assert.doesNotMatch(text, /SECRET|X-Key|127\.0\.0\.1/);
+    return json.tools;
+  };
+  const told = (...want) => eventually(async () => {
+    const now = (await read()).map(brief);
+    return want.every((line) => now.includes(line)) ? now : null;
+  }, { ms: 30000, what: `the overview says ${want}` });
+
+  assert.deepEqual(await told('mcp files: ok, 2', 'mcp door: unauthorized (HTTP 401), 0',
+    'mcp none: unreachable (no connection), 0', 'mcp odd: unreachable (no usable answer), 0',
+    'search web_search: unknown, 1').then((all) => all.length), 5);
+  const before = Object.fromEntries((await read()).map((s) => [s.name, s.changed_at]));
+
+  await files.close();
+  await told('mcp files: unreachable (no connection), 0', 'mcp door: unauthorized (HTTP 401), 0');
+  await files.listen(files.port);
+  shut = false;
+  await told('mcp files: ok, 2', 'mcp door: ok, 0');
+  const after = Object.fromEntries((await read()).map((s) => [s.name, s.changed_at]));
+  assert.ok(after.files > before.files && after.door > before.door);
+  assert.equal(after.none, before.none); // nothing is written while nothing changes
+
+  const search = async () => {
+    model.next('research', (req, reply) => reply.call(['web_search', { query: 'sea' }]));
+    model.next('research', (req, reply) => reply.report('# Done'));
+    await whole((await research('the sea')).id);
+  };
+  await search();
+  await told('search web_search: ok, 1');
+  site.on('/search', { status: 403 });
+  await search();
+  await told('search web_search: unauthorized (HTTP 403), 1');
+  site.on('/search', '<p>no</p>');
+  await search();
+  await told('search web_search: unreachable (no usable answer), 1');
+
+  // Without a runtime nobody knows; the next one begins anew.
+  await aside.part('asided').kill();
+  assert.deepEqual([...new Set((await read()).map((s) => s.state + s.detail))], ['unknown']);
+  aside.launch('asided');
+  await told('mcp files: ok, 2', 'search web_search: unknown, 1');
+});
