@@ -29,6 +29,7 @@ struct ask {
     struct req *req;
     struct arena *arena; /* the request's */
     const char *account; /* NULL where the route needs none */
+    struct store_actor actor;
     int64_t id;          /* the one in the path, 0 if it has none */
     const char *rest;    /* what {name...} stands for, else "" */
     cJSON *body;         /* an object; NULL: none was sent */

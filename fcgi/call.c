@@ -42,6 +42,7 @@ bool call_open_or_reply(const struct ask *ask, enum call_key need,
         return false;
     }
     *call = (struct store_call){.account = ask->account,
+                                .actor = ask->actor,
                                 .key = key,
                                 .now_ms = clock_unix_ms(),
                                 .conf = ask->app->conf,

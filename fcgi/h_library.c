@@ -247,6 +247,7 @@ enum serve_then h_library_get(struct ask *ask)
 
 struct change_call {
     struct store_call call;
+    enum audit_action why;
     char owner[LIBRARY_FILES_OWNER_BYTES];
     struct library_added added; /* of an upload */
     bool removed;               /* of a removal: this call has done it */
@@ -257,7 +258,7 @@ static enum rc want(struct store *st, void *arg)
 {
     struct change_call *c = arg;
 
-    return store_library_want(st, &c->call);
+    return store_library_want(st, &c->call, c->why);
 }
 
 static enum serve_then wanted(const struct ask *ask, void *arg, enum rc rc,
@@ -293,7 +294,8 @@ static enum serve_then reply_disk_full(const struct ask *ask)
 }
 
 /* NULL: answered. */
-static struct change_call *open_or_reply(const struct ask *ask)
+static struct change_call *open_or_reply(const struct ask *ask,
+                                         enum audit_action why)
 {
     struct change_call *c = arena_alloc(ask->arena, sizeof(*c));
 
@@ -306,6 +308,7 @@ static struct change_call *open_or_reply(const struct ask *ask)
                             &c->call)) {
         return NULL;
     }
+    c->why = why;
     library_files_owner(ask->account, c->owner);
     c->removed = false;
     c->mark = NULL;
@@ -314,7 +317,7 @@ static struct change_call *open_or_reply(const struct ask *ask)
 
 enum serve_then h_library_index(struct ask *ask)
 {
-    struct change_call *c = open_or_reply(ask);
+    struct change_call *c = open_or_reply(ask, AUDIT_LIBRARY_INDEX);
 
     return c == NULL ? SERVE_FINISH : call_hand_over(ask, want, c, wanted);
 }
@@ -395,7 +398,7 @@ static enum rc remove_file(const struct ask *ask, struct change_call *c)
 
 enum serve_then h_library_remove(struct ask *ask)
 {
-    struct change_call *c = open_or_reply(ask);
+    struct change_call *c = open_or_reply(ask, AUDIT_LIBRARY_REMOVE);
     enum rc rc;
 
     if (c == NULL) {
@@ -514,7 +517,7 @@ enum serve_then h_library_add(struct ask *ask)
     if (!check_name_or_reply(ask)) {
         return SERVE_FINISH;
     }
-    c = open_or_reply(ask);
+    c = open_or_reply(ask, AUDIT_LIBRARY_ADD);
     upload = c == NULL ? NULL : receive_or_reply(ask, c->owner);
     if (upload == NULL) {
         return SERVE_FINISH;

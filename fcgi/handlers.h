@@ -24,6 +24,7 @@ enum serve_then h_handoff_adjust(struct ask *);
 enum serve_then h_handoff_reply(struct ask *);
 
 enum serve_then h_search(struct ask *);
+enum serve_then h_audit_list(struct ask *);
 
 enum serve_then h_library_get(struct ask *);
 enum serve_then h_library_index(struct ask *);

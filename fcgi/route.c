@@ -30,6 +30,7 @@ static const struct route ROUTE[] = {
     {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
     {REQ_GET, V1 "/search", ROUTE_READ, h_search},
     {REQ_GET, V1 "/changes", ROUTE_READ, h_changes_get},
+    {REQ_GET, V1 "/audit", ROUTE_READ, h_audit_list},
     {REQ_GET, V1 "/library", ROUTE_READ, h_library_get},
     {REQ_POST, V1 "/library/index", ROUTE_WRITE, h_library_index},
     {REQ_PUT, V1 "/library/files/{name...}", ROUTE_UPLOAD, h_library_add},
@@ -185,6 +186,8 @@ static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
     gather_facts(ask->req, ask->app->conf->auth, has_body, &facts);
     if (need != ROUTE_OPEN) {
         verdict = access_account(ask->app->conf, &facts, &ask->account);
+        ask->actor.kind = ACTOR_USER;
+        ask->actor.address = facts.remote_addr;
     }
     if (verdict == ACCESS_GRANTED && need >= ROUTE_WRITE) {
         verdict = access_write(ask->app->conf, &facts);

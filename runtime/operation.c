@@ -9,6 +9,7 @@
 #include "sql/base/id.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
+#include "sql/store_audit.h"
 
 typedef enum rc operation_fn(struct step *, const struct request *,
                              const cJSON *args, const char *lead,
@@ -27,12 +28,15 @@ static void refuse(struct operation_result *out, const char *why)
 }
 
 static void succeed(struct step *s, struct operation_result *out,
-                    const char *summary, const char *run_id)
+                    const char *summary, int64_t run_id)
 {
-    const char *text = arena_printf(
-        s->mem, "{\"outcome\":\"%s\",\"run\":\"%s\"}", summary, run_id);
+    char id[ID_TEXT_BYTES];
+    const char *text =
+        arena_printf(s->mem, "{\"outcome\":\"%s\",\"run\":\"%s\"}", summary,
+                     id_text(ID_RUN, run_id, id));
 
     out->done = true;
+    out->run_id = run_id;
     out->ends_exchange = true;
     out->text = text != NULL ? text : "{}";
     out->summary = summary;
@@ -87,7 +91,6 @@ static enum rc op_start(struct step *s, const struct request *q,
     const char *title = title_of(s, args);
     const char *kept = lead[0] != '\0' ? arena_strdup(s->mem, lead) : NULL;
     int depth = DEPTH_NORMAL;
-    char id[ID_TEXT_BYTES];
     enum rc rc;
 
     (void)q;
@@ -114,7 +117,7 @@ static enum rc op_start(struct step *s, const struct request *q,
         rc = store_answer_open(s->rt->store, &s->run);
     }
     if (rc == RC_OK) {
-        succeed(s, out, "research started", id_text(ID_RUN, s->run.id, id));
+        succeed(s, out, "research started", s->run.id);
         out->became_research = true;
         s->save = true;
     }
@@ -132,7 +135,6 @@ static enum rc hand_over(struct step *s, const struct request *q,
                                    .conf = &s->rt->conf,
                                    .now_ms = s->now_ms};
     struct handoff h;
-    char id[ID_TEXT_BYTES];
     enum rc rc = store_handoff_add(s->rt->store, to, &in, &h);
 
     if (rc == RC_TOO_LONG) {
@@ -145,7 +147,7 @@ static enum rc hand_over(struct step *s, const struct request *q,
                 h.state == HANDOFF_NOT_APPLIED
                     ? "not applied: the research had ended"
                     : "received",
-                id_text(ID_RUN, to->id, id));
+                to->id);
     }
     return rc;
 }
@@ -182,7 +184,6 @@ static enum rc op_stop(struct step *s, const struct request *q,
                        struct operation_result *out)
 {
     struct run to;
-    char id[ID_TEXT_BYTES];
     enum rc rc = target(s, args, &to, out);
 
     (void)q;
@@ -197,7 +198,7 @@ static enum rc op_stop(struct step *s, const struct request *q,
     rc = store_run_stop_row(s->rt->store, &to, s->now_ms);
     if (rc == RC_OK) {
         s->rt->touched = true;
-        succeed(s, out, "stopped", id_text(ID_RUN, to.id, id));
+        succeed(s, out, "stopped", to.id);
     }
     return rc;
 }
@@ -335,11 +336,30 @@ static enum rc op_inspect(struct step *s, const struct request *q,
 static const struct {
     const char *name;
     operation_fn *fn;
+    enum audit_action action; /* __MAX: it changes nothing */
 } OPERATIONS[] = {
-    {"start_research", op_start}, {"adjust_research", op_adjust},
-    {"stop_research", op_stop},   {"inspect_research", op_inspect},
-    {"reply_research", op_reply}, {"continue_research", op_continue},
+    {"start_research", op_start, AUDIT_RUN_START_RESEARCH},
+    {"adjust_research", op_adjust, AUDIT_RUN_ADJUST},
+    {"stop_research", op_stop, AUDIT_RUN_STOP},
+    {"inspect_research", op_inspect, AUDIT_ACTION__MAX},
+    {"reply_research", op_reply, AUDIT_RUN_REPLY},
+    {"continue_research", op_continue, AUDIT_RUN_CONTINUE},
 };
+
+static enum rc log_operation(struct step *s, enum audit_action action,
+                             int64_t run_id)
+{
+    const struct audit_new line = {
+        .actor = {.kind = ACTOR_RUN, .id = s->run.id},
+        .action = action,
+        .account_id = s->run.account_id,
+        .subject_kind = ID_RUN,
+        .subject_id = run_id,
+        .at_ms = s->now_ms};
+
+    return action == AUDIT_ACTION__MAX ? RC_OK
+                                       : store_audit_add(s->rt->store, &line);
+}
 
 enum rc operation_run(struct step *s, const struct request *q,
                       const struct model_call *call, const char *lead,
@@ -362,6 +382,9 @@ enum rc operation_run(struct step *s, const struct request *q,
         rc = s->run.kind == RUN_RESEARCH && OPERATIONS[i].fn == op_start
                  ? RC_OK
                  : OPERATIONS[i].fn(s, q, args, lead, out);
+        if (rc == RC_OK && out->done) {
+            rc = log_operation(s, OPERATIONS[i].action, out->run_id);
+        }
         break;
     }
     json_free(args);

@@ -309,6 +309,7 @@ struct operation_result {
     bool done;          /* it succeeded */
     bool ends_exchange; /* and the receipt is the outcome (R12) */
     bool became_research;
+    int64_t run_id;   /* what it was done to */
     const char *text; /* told to the model */
     const char *summary;
 };

@@ -122,6 +122,28 @@ static const char *const CHANGE_KIND[CHANGE_KIND__MAX] = {
     [CHANGE_NOTIFICATION_CREATED] = "notification.created",
     [CHANGE_LIBRARY_UPDATED] = "library.updated",
 };
+static const char *const ACTOR[ACTOR_KIND__MAX] = {
+    [ACTOR_USER] = "user",   [ACTOR_SESSION] = "session",
+    [ACTOR_TOKEN] = "token", [ACTOR_COMMAND] = "command",
+    [ACTOR_RUN] = "run",     [ACTOR_RUNTIME] = "runtime",
+};
+static const char *const AUDIT_ACTION[AUDIT_ACTION__MAX] = {
+    [AUDIT_REQUEST] = "request",
+    [AUDIT_TOOL_CALL] = "tool_call",
+    [AUDIT_RUN_END] = "run.end",
+    [AUDIT_MESSAGE_SEND] = "message.send",
+    [AUDIT_RUN_START_RESEARCH] = "run.start_research",
+    [AUDIT_RUN_ADJUST] = "run.adjust",
+    [AUDIT_RUN_REPLY] = "run.reply",
+    [AUDIT_RUN_STOP] = "run.stop",
+    [AUDIT_RUN_CONTINUE] = "run.continue",
+    [AUDIT_CONVERSATION_CREATE] = "conversation.create",
+    [AUDIT_CONVERSATION_UPDATE] = "conversation.update",
+    [AUDIT_CONVERSATION_DELETE] = "conversation.delete",
+    [AUDIT_LIBRARY_ADD] = "library.add",
+    [AUDIT_LIBRARY_REMOVE] = "library.remove",
+    [AUDIT_LIBRARY_INDEX] = "library.index",
+};
 
 static const struct words LISTS[STATES_LIST__MAX] = {
     [LIST_RUN_KIND] = WORDS(RUN_KIND),
@@ -141,6 +163,8 @@ static const struct words LISTS[STATES_LIST__MAX] = {
     [LIST_COVERAGE_STATUS] = WORDS(COVERAGE),
     [LIST_ENDPOINT_STATE] = WORDS(ENDPOINT),
     [LIST_CHANGE_KIND] = WORDS(CHANGE_KIND),
+    [LIST_ACTOR_KIND] = WORDS(ACTOR),
+    [LIST_AUDIT_ACTION] = WORDS(AUDIT_ACTION),
 };
 
 const char *states_text(enum states_list list, int value)

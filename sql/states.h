@@ -128,6 +128,35 @@ enum endpoint_state {
     ENDPOINT_STATE__MAX
 };
 
+/* Who did something, for the audit log. */
+enum actor_kind {
+    ACTOR_USER = 0, /* whoever the account is: auth = none or proxy */
+    ACTOR_SESSION,
+    ACTOR_TOKEN,
+    ACTOR_COMMAND, /* the command line; its id is the uid */
+    ACTOR_RUN,     /* a model's decision; its id is the Run */
+    ACTOR_RUNTIME,
+    ACTOR_KIND__MAX
+};
+enum audit_action {
+    AUDIT_REQUEST = 0, /* effects and ends: by the database's triggers */
+    AUDIT_TOOL_CALL,
+    AUDIT_RUN_END,
+    AUDIT_MESSAGE_SEND,
+    AUDIT_RUN_START_RESEARCH,
+    AUDIT_RUN_ADJUST,
+    AUDIT_RUN_REPLY,
+    AUDIT_RUN_STOP,
+    AUDIT_RUN_CONTINUE,
+    AUDIT_CONVERSATION_CREATE,
+    AUDIT_CONVERSATION_UPDATE,
+    AUDIT_CONVERSATION_DELETE,
+    AUDIT_LIBRARY_ADD,
+    AUDIT_LIBRARY_REMOVE,
+    AUDIT_LIBRARY_INDEX,
+    AUDIT_ACTION__MAX
+};
+
 enum change_kind {
     CHANGE_MESSAGE_CREATED = 0,
     CHANGE_RUN_CREATED,
@@ -163,6 +192,8 @@ enum states_list {
     LIST_COVERAGE_STATUS,
     LIST_ENDPOINT_STATE,
     LIST_CHANGE_KIND,
+    LIST_ACTOR_KIND,
+    LIST_AUDIT_ACTION,
     STATES_LIST__MAX
 };
 

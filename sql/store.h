@@ -71,13 +71,21 @@ struct occupancy {
     int64_t used[SLOT_CLASS__MAX];
 };
 
+/* Who does something, for the audit log. */
+struct store_actor {
+    enum actor_kind kind;
+    int64_t id;          /* of the session, token or Run; a command's uid */
+    const char *address; /* network address of who asked; NULL: inside */
+};
+
 /* A write that a person or program asked for: who, under which key, and what
  * came of it. The same frame for every creating call, so that idempotency is
  * one mechanism (R02). */
 struct store_call {
     /* in */
     const char *account; /* name; created by the first write */
-    const char *key;     /* Idempotency-Key, or NULL where it is optional */
+    struct store_actor actor;
+    const char *key; /* Idempotency-Key, or NULL where it is optional */
     uint8_t fingerprint[HASH_BYTES]; /* of method, path and fields */
     int64_t now_ms;
     const struct conf *conf; /* limits and budgets */

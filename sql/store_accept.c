@@ -1,5 +1,6 @@
 /* store_accept.c - how work comes in: a message becomes a Run that holds a
  * slot, a research is continued, a short Run becomes research in place. */
+#include "sql/store_audit.h"
 #include "sql/store_handoff.h"
 #include "sql/store_priv.h"
 
@@ -192,6 +193,10 @@ enum rc store_message_send(struct store *st, struct store_call *call,
     if (rc == RC_OK) {
         rc = accept_message(st, call, account, in, m, r);
     }
+    if (rc == RC_OK) {
+        rc = store_audit_call(st, call, account, AUDIT_MESSAGE_SEND, ID_MESSAGE,
+                              m->id);
+    }
     return rc == RC_OK ? bind_message(st, call, account, r) : rc;
 }
 
@@ -309,6 +314,10 @@ enum rc store_run_continue(struct store *st, struct store_call *call,
         rc = accept_continuation(st, call, account, run_id, body, &refs);
         if (rc == RC_OK) {
             rc = store_key_bind(st, call, account, &refs);
+        }
+        if (rc == RC_OK) {
+            rc = store_audit_call(st, call, account, AUDIT_RUN_CONTINUE, ID_RUN,
+                                  refs.run_id);
         }
     }
     return rc == RC_OK ? read_results(st, call, account, &refs, m, r) : rc;

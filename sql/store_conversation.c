@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "sql/base/utf8.h"
+#include "sql/store_audit.h"
 #include "sql/store_priv.h"
 
 #define TITLE_BYTES 70
@@ -81,6 +82,10 @@ enum rc store_conversation_create(struct store *st, struct store_call *call,
         if (rc == RC_OK) {
             rc = store_key_bind(st, call, account, &refs);
         }
+        if (rc == RC_OK) {
+            rc = store_audit_call(st, call, account, AUDIT_CONVERSATION_CREATE,
+                                  ID_CONVERSATION, refs.conversation_id);
+        }
     }
     if (rc == RC_OK) {
         rc = store_as_of(st, &call->as_of);
@@ -129,6 +134,10 @@ static enum rc update_rows(struct store *st, const struct store_call *call,
     }
     if (rc == RC_OK) {
         rc = store_change_conversation(st, account_id, id);
+    }
+    if (rc == RC_OK && title != NULL) {
+        rc = store_audit_call(st, call, account_id, AUDIT_CONVERSATION_UPDATE,
+                              ID_CONVERSATION, id);
     }
     return rc == RC_OK ? store_key_bind(st, call, account_id, refs) : rc;
 }
@@ -189,6 +198,10 @@ static enum rc delete_rows(struct store *st, const struct store_call *call,
     }
     if (rc == RC_OK) {
         rc = store_change_add(st, &gone);
+    }
+    if (rc == RC_OK) {
+        rc = store_audit_call(st, call, account_id, AUDIT_CONVERSATION_DELETE,
+                              ID_CONVERSATION, c.id);
     }
     return rc == RC_OK ? store_key_bind(st, call, account_id, refs) : rc;
 }

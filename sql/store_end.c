@@ -3,6 +3,7 @@
  * All that an end means happens in one transaction: the state, the slot, what
  * becomes of handoffs and planned effects, the answer's text, one
  * notification. */
+#include "sql/store_audit.h"
 #include "sql/store_handoff.h"
 #include "sql/store_priv.h"
 
@@ -189,7 +190,11 @@ enum rc store_run_stop(struct store *st, struct store_call *call,
         rc = store_run_get(st, account, run_id, false, call->arena, out);
     }
     if (rc == RC_OK && !call->replayed) {
-        rc = store_run_stop_row(st, out, call->now_ms);
+        rc =
+            store_audit_call(st, call, account, AUDIT_RUN_STOP, ID_RUN, run_id);
+        if (rc == RC_OK) {
+            rc = store_run_stop_row(st, out, call->now_ms);
+        }
         if (rc == RC_OK) {
             rc = store_key_bind(st, call, account, &refs);
         }

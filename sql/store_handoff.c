@@ -3,6 +3,7 @@
  * come back; nothing else makes it so. */
 #include "sql/store_handoff.h"
 
+#include "sql/store_audit.h"
 #include "sql/store_effect.h"
 #include "sql/store_priv.h"
 
@@ -187,6 +188,22 @@ static enum rc may_take(const struct run *r, enum handoff_kind kind)
                                                                    : RC_OK;
 }
 
+static enum rc audit_saying(struct store *st, const struct store_call *call,
+                            const struct run *r, const struct handoff *h)
+{
+    const struct audit_new line = {
+        .actor = call->actor,
+        .action = h->kind == HANDOFF_REPLY ? AUDIT_RUN_REPLY : AUDIT_RUN_ADJUST,
+        .account_id = r->account_id,
+        .subject_kind = ID_RUN,
+        .subject_id = r->id,
+        .outcome = states_text(LIST_HANDOFF_STATE, (int)h->state),
+        .detail = states_text(LIST_HANDOFF_REASON, (int)h->reason),
+        .at_ms = call->now_ms};
+
+    return store_audit_add(st, &line);
+}
+
 static enum rc say_to_run(struct store *st, struct store_call *call,
                           int64_t account_id, int64_t run_id,
                           enum handoff_kind kind, const char *body,
@@ -213,6 +230,9 @@ static enum rc say_to_run(struct store *st, struct store_call *call,
     }
     if (rc == RC_OK) {
         rc = store_change_conversation(st, account_id, r.conversation_id);
+    }
+    if (rc == RC_OK) {
+        rc = audit_saying(st, call, &r, &h);
     }
     *refs = (struct key_refs){.conversation_id = r.conversation_id,
                               .message_id = in.message_id,

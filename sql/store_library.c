@@ -1,5 +1,6 @@
 #include "sql/store_library.h"
 
+#include "sql/store_audit.h"
 #include "sql/store_priv.h"
 
 static enum rc tell(struct store *st, int64_t account_id)
@@ -10,7 +11,8 @@ static enum rc tell(struct store *st, int64_t account_id)
     return store_change_add(st, &c);
 }
 
-enum rc store_library_want(struct store *st, struct store_call *call)
+enum rc store_library_want(struct store *st, struct store_call *call,
+                           enum audit_action why)
 {
     int64_t account_id = 0;
     enum rc rc =
@@ -25,6 +27,9 @@ enum rc store_library_want(struct store *st, struct store_call *call)
     rc = db_run(q);
     if (rc == RC_OK) {
         rc = tell(st, account_id);
+    }
+    if (rc == RC_OK) {
+        rc = store_audit_call(st, call, account_id, why, ID_RUN, 0);
     }
     return rc == RC_OK ? store_as_of(st, &call->as_of) : rc;
 }

@@ -12,8 +12,10 @@
 #include "sql/store.h"
 
 /* The call's account has other files, or wants them read again; inside a
- * transaction. Asking twice is no harm: no key is looked at. */
-enum rc store_library_want(struct store *, struct store_call *) RC_MUST_CHECK;
+ * transaction. Asking twice is no harm: no key is looked at. why is what the
+ * audit log says: added, removed or index. */
+enum rc store_library_want(struct store *, struct store_call *,
+                           enum audit_action why) RC_MUST_CHECK;
 
 /* Has this call been carried out (call->replayed)? Inside a read. RC_KEY_REUSED
  * if its key stands for another one. */

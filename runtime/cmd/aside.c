@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/cmd/cmd_audit.h"
 #include "runtime/cmd/cmd_index.h"
 #include "runtime/cmd/cmd_library.h"
 #include "runtime/cmd/cmd_read.h"
@@ -15,6 +16,8 @@ struct verb {
 };
 
 static const struct verb VERBS[] = {
+    {"audit", cmd_audit, "[-c file] [-a account] [-n lines] [--json]",
+     "what was done, by whom, when and from where; newest first"},
     {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
     {"read", cmd_read, "type charset < document",
      "turn a document into passages; the runtime calls it"},

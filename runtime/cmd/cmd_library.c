@@ -209,24 +209,34 @@ static void add_named(struct work *w, const char *named)
 
 /* --- telling ----------------------------------------------------------------- */
 
+struct want_call {
+    struct store_call call;
+    enum audit_action why;
+};
+
 static enum rc want(struct store *st, void *arg)
 {
-    return store_library_want(st, arg);
+    struct want_call *c = arg;
+
+    return store_library_want(st, &c->call, c->why);
 }
 
 /* Pages look again; a runtime that is there reads what is new. */
-static enum rc tell(const struct work *w)
+static enum rc tell(const struct work *w, enum audit_action why)
 {
-    struct store_call call = {.account = w->account,
-                              .now_ms = clock_unix_ms(),
-                              .conf = &w->conf,
-                              .arena = w->arena};
+    struct want_call c = {
+        .call = {.account = w->account,
+                 .actor = {.kind = ACTOR_COMMAND, .id = (int64_t)getuid()},
+                 .now_ms = clock_unix_ms(),
+                 .conf = &w->conf,
+                 .arena = w->arena},
+        .why = why};
     struct doorbell *bell = NULL;
     struct store *st = NULL;
     enum rc rc = store_open(w->conf.data, w->conf.busy_timeout_ms, &st);
 
     if (rc == RC_OK) {
-        rc = store_tx(st, want, &call);
+        rc = store_tx(st, want, &c);
     }
     if (rc == RC_OK) {
         rc = doorbell_open(w->conf.data, &bell);
@@ -252,14 +262,14 @@ static enum rc index_now(const struct work *w)
         &counts);
 }
 
-static int finish(struct work *w)
+static int finish(struct work *w, enum audit_action why)
 {
     enum rc rc = RC_OK;
 
     if (w->done > 0) {
         rc = index_now(w);
         if (rc == RC_OK) {
-            rc = tell(w);
+            rc = tell(w, why);
         }
         if (rc != RC_OK) {
             (void)fprintf(stderr,
@@ -279,7 +289,7 @@ static int add(struct work *w, int n, char **names)
     for (int i = 0; i < n; i++) {
         add_named(w, names[i]);
     }
-    return finish(w);
+    return finish(w, AUDIT_LIBRARY_ADD);
 }
 
 static int drop(struct work *w, int n, char **names)
@@ -298,7 +308,7 @@ static int drop(struct work *w, int n, char **names)
                                       : rc_name(rc));
         }
     }
-    return finish(w);
+    return finish(w, AUDIT_LIBRARY_REMOVE);
 }
 
 /* --- listing ----------------------------------------------------------------- */

@@ -21,6 +21,7 @@ enum id_kind {
     ID_TOOL_CALL,        /* call_ */
     ID_SOURCE,           /* src_ */
     ID_NOTIFICATION,     /* note_ */
+    ID_AUDIT,            /* audit_ */
     ID__MAX
 };
 

@@ -1,0 +1,60 @@
+/* cmd.h - what the verbs of the command line that read or change the database
+ * have in common: options, configuration, the store, and how they print.
+ *
+ *   -c file      configuration
+ *   -a account   of this account alone
+ *   -n number    at most so many lines
+ *   --json       one JSON object instead of lines for a person
+ *
+ * Exit status: 0 done, 1 failed with a line on stderr, 2 misused.
+ */
+#ifndef ASIDE_RUNTIME_CMD_H
+#define ASIDE_RUNTIME_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sql/base/conf.h"
+#include "sql/base/json.h"
+#include "sql/store.h"
+
+#define CMD_DONE   0
+#define CMD_FAILED 1
+#define CMD_MISUSE 2
+
+struct cmd {
+    struct conf conf;
+    struct store *store;
+    struct arena *arena;
+    const char *account; /* NULL: not named */
+    int64_t limit;       /* 0: not named */
+    bool json;
+    char **words; /* what stands behind the options */
+    int n_words;
+};
+
+/* Options and configuration. CMD_DONE, or the exit status; what is wrong has
+ * been said. In any case end with cmd_close. usage: the verb's, behind its name.
+ */
+int cmd_open(struct cmd *, int argc, char **argv, const char *usage);
+/* The database, which must exist. The same. */
+int cmd_open_store(struct cmd *);
+void cmd_close(struct cmd *);
+
+/* The id of the named account; 0 if none is named. RC_NOT_FOUND, having said
+ * so: there is no such account. */
+enum rc cmd_account(struct cmd *, int64_t *id) RC_MUST_CHECK;
+
+/* "aside: what: why" on stderr; CMD_FAILED. */
+int cmd_fail(const char *what, const char *why);
+int cmd_fail_rc(const char *what, enum rc);
+
+/* A time as people and programs read it: 2026-11-30T12:00:00Z. */
+#define CMD_TIME_BYTES 32
+const char *cmd_time(int64_t unix_ms, char out[CMD_TIME_BYTES]);
+
+/* Print what fn writes between the braces of one object, and a line end. */
+typedef enum rc cmd_json_fn(struct json_out *, void *arg);
+int cmd_print_json(cmd_json_fn *, void *arg);
+
+#endif
