@@ -2,7 +2,7 @@
  * api.js - the only user of fetch. Paths hang on where the page stands, so
  * that it works below any prefix.
  *
- * @import { Accepted, Changes, ConversationRead, Health, LibraryRead, Mode,
+ * @import { Accepted, AuditRead, Changes, ConversationRead, Health, LibraryRead, Mode,
  *           Overview, RunList, RunRead, SearchRead } from './types.js'
  */
 
@@ -115,6 +115,12 @@ export const conversation = (conversation, before) =>
  *  @returns {Promise<SearchRead>} */
 export const search = (text, before) => call('GET', `search?q=${id(text)}${
     before ? `&before=${before}` : ''}`);
+
+/** The audit log, newest first.
+ *  @param {string} [before]  a line of it
+ *  @returns {Promise<AuditRead>} */
+export const audit = (before) => call('GET', `audit?limit=100${
+    before ? `&before=${id(before)}` : ''}`);
 
 /** Documents, the account's own and shared ones.
  *  @param {string} [after]  `next` of the page before

@@ -212,6 +212,26 @@ export interface Found {
     at: number;
 }
 
+export interface AuditLine {
+    id: string;
+    at: number;
+    actor: 'user' | 'session' | 'token' | 'command' | 'run' | 'runtime';
+    actor_id: string | null;
+    uid?: number;
+    address: string | null;
+    action: string;
+    subject: string | null;
+    outcome: string | null;
+    detail: string | null;
+}
+
+export interface AuditRead {
+    as_of: number;
+    feed: string;
+    audit: AuditLine[];
+    has_more: boolean;
+}
+
 export interface LibraryDocument {
     id: string;
     name: string;

@@ -36,6 +36,7 @@ export function App() {
             />`}
             ${ui.findOpen.value && html`<${Late} load=${loadFind} />`}
             ${ui.libraryOpen.value && html`<${Late} load=${loadLibrary} />`}
+            ${ui.auditOpen.value && html`<${Late} load=${loadAudit} />`}
             <${Passage} />
             <div class="veil" onClick=${() => { ui.listOpen.value = false; }}>
             </div>
@@ -48,6 +49,7 @@ export function App() {
 
 const loadPanel = () => import('./panel.js').then((m) => m.Panel);
 const loadLibrary = () => import('./library.js').then((m) => m.Library);
+const loadAudit = () => import('./audit.js').then((m) => m.AuditLog);
 const loadFind = () => import('./find.js').then((m) => m.Find);
 
 export function preload() {

@@ -43,6 +43,9 @@ export function ConversationList() {
             </ul>
             <div class="list-foot">
                 <${Language} />
+                <button type="button" class="audit-open" aria-haspopup="dialog"
+                    onClick=${() => { ui.auditOpen.value = true; }}>
+                    ${t('audit')}</button>
             </div>
         </nav>`;
 }
