@@ -60,7 +60,8 @@ enum rc store_library_remove(struct store *st, struct store_call *call,
         return store_as_of(st, &call->as_of);
     }
     if (rc == RC_OK || rc == RC_NOT_FOUND) {
-        rc = found ? store_library_want(st, call) : RC_NOT_FOUND;
+        rc = found ? store_library_want(st, call, AUDIT_LIBRARY_REMOVE)
+                   : RC_NOT_FOUND;
     }
     if (rc == RC_OK) {
         rc = store_account_find(st, call->account, &account_id);
