@@ -26,6 +26,7 @@ export function applyOverview(store, reply) {
         reply.conversations.forEach((c) =>
             putConversation(store, c, read(reply.as_of)));
         reply.runs.forEach((r) => putRun(store, r, read(reply.as_of)));
+        store.tools.value = reply.tools ?? [];
         store.unseen.value = new Set((reply.notifications ?? [])
             .map((n) => n.run_id));
         store.loaded.value = true;

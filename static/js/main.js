@@ -11,7 +11,7 @@ import { loadLanguage, t } from './i18n.js';
 import { SPACE, recall } from './keep.js';
 import { arrive, depart } from './owner.js';
 import { backoff, pause } from './pace.js';
-import { isActive } from './rules.js';
+import { isActive, isMissing } from './rules.js';
 import { Store } from './store.js';
 import { Sync } from './sync.js';
 import { followTrail } from './trail.js';
@@ -142,7 +142,9 @@ async function start() {
         h(App, null)), page);
     keepFocus(page);
     ui.runClock(() => store.active.value.length > 0
-        || store.health.value?.runtime === 'absent', () => sync.tick());
+        || store.health.value?.runtime === 'absent'
+        || (ui.panelOpen.value && store.tools.value.some(isMissing)),
+    () => sync.tick());
     listen();
     await sync.restart(first);
     if (first.run) {

@@ -240,3 +240,9 @@ export function addSent(thread, id) {
 export function isActive(state) {
     return state === 'running' || state === 'awaiting_input';
 }
+
+/** Something that tools depend on is not there, or does not let us in.
+ *  @param {import('./types.js').ToolServer} server */
+export function isMissing({ state }) {
+    return state === 'unreachable' || state === 'unauthorized';
+}

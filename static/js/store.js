@@ -8,7 +8,7 @@
  * apply.js is the way in; the views read through the shelves.
  *
  * @import { Conversation, Details, Entry, Handoff, Health, Message, Pending,
- *           Run, Text, Thread } from './types.js'
+ *           Run, Text, Thread, ToolServer } from './types.js'
  */
 import { signal } from '@preact/signals';
 
@@ -23,6 +23,8 @@ export class Store {
     /** Counts how often the account's library became another. */
     libraryNews = signal(0);
     health = signal(/** @type {Health | null} */ (null));
+    /** What tools depend on, as it was read last. */
+    tools = signal(/** @type {ToolServer[]} */ ([]));
 
     /** By id; a deleted one stays as null, so that a late read cannot revive it.
      *  @type {import('@preact/signals').Signal<Map<string, Entry<Conversation | null>>>} */

@@ -224,6 +224,11 @@ export class Sync {
         return this.#rereads.read(id);
     }
 
+    /** Somebody looks at what tools depend on. */
+    readTools() {
+        return this.#health.readTools();
+    }
+
     /** Once in a while. */
     tick() {
         this.#health.tick();

@@ -163,6 +163,17 @@ export interface Health {
     offline?: boolean;
 }
 
+/** What tools depend on: a server of tools, or the search service. */
+export interface ToolServer {
+    kind: 'mcp' | 'search';
+    name: string;
+    state: 'ok' | 'unauthorized' | 'unreachable' | 'unknown';
+    /** A few words of why, or ''. */
+    detail: string;
+    tools: number;
+    changed_at: number;
+}
+
 export interface Overview {
     as_of: number;
     feed: string;
@@ -171,6 +182,7 @@ export interface Overview {
     runs: Run[];
     /** Ends of research that nobody has seen yet. */
     notifications: Notification[];
+    tools?: ToolServer[];
 }
 
 export interface ConversationRead {

@@ -172,3 +172,38 @@ test('all research of a conversation is read, page by page, and again after a '
     await settle();
     assert.deepEqual(p.store.researchIn.peek('conv_2'), ['run_9']);
 });
+
+test('what tools depend on is asked for anew when somebody looks, or something is missing', async () => {
+    const tool = (state) => ({ kind: 'mcp', name: 'files', state, detail: '',
+        tools: 2, changed_at: 1 });
+    const none = await started(overview([]));
+    const before = asked.length;
+    await none.sync.readTools();
+    assert.deepEqual(asked.slice(before), []); // nothing is configured
+    assert.deepEqual(none.store.tools.value, []);
+
+    const p = await started({ ...overview([]), tools: [tool('unreachable')] });
+    assert.equal(p.store.tools.value[0].state, 'unreachable');
+    server.overview = { ...overview([]), tools: [tool('ok')] };
+    const real = Date.now;
+    const reads = () => asked.filter((path) => path === 'overview').length;
+    try {
+        const now = real();
+        Date.now = () => now + 60_000;
+        let n = reads();
+        p.sync.tick();
+        await settle();
+        assert.equal(p.store.tools.value[0].state, 'ok');
+        assert.equal(reads(), n + 1);
+        n = reads();
+        Date.now = () => now + 120_000;
+        p.sync.tick(); // all is well, and nobody asks
+        await settle();
+        assert.equal(reads(), n);
+    } finally {
+        Date.now = real;
+    }
+    server.overview = { ...overview([]), tools: [tool('unauthorized')] };
+    await p.sync.readTools();
+    assert.equal(p.store.tools.value[0].state, 'unauthorized');
+});

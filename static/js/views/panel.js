@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import * as notify from '../notify.js';
-import { isActive } from '../rules.js';
+import { isActive, isMissing } from '../rules.js';
 import * as ui from '../ui.js';
 import { isEscape } from './field.js';
 import { ResearchCard } from './research.js';
@@ -68,8 +68,38 @@ export function Panel() {
                 ${elsewhere.map((run) => html`<${ResearchCard} key=${run.id}
                     run=${run} elsewhere />`)}
             </div>
+            <${ToolServers} />
             ${notify.isPresent() && html`<${NotifySwitch} />`}
         </aside>`;
+}
+
+/** What research looks things up with, and whether it is there: one line, and
+ *  a list for who wants to know. */
+function ToolServers() {
+    const { store, sync } = useApp();
+    const all = store.tools.value;
+    const bad = all.filter(isMissing).length;
+    useEffect(() => {
+        sync.readTools();
+    }, []);
+    return all.length > 0 && html`<details class="panel-foot servers">
+        <summary>${bad > 0 ? t('tools.missing', { n: bad })
+            : t('tools.title')}</summary>
+        <ul>${all.map((s) => html`<li class=${s.state}>
+            <span class="server-name">${s.kind === 'search'
+                ? t('tools.search') : s.name}</span>
+            <span>${stateOf(s)}</span></li>`)}</ul>
+    </details>`;
+}
+
+/** @param {import('../types.js').ToolServer} s */
+function stateOf(s) {
+    if (s.state === 'ok') {
+        return s.kind === 'search' ? t('tools.ok')
+            : t('tools.ready', { n: s.tools });
+    }
+    return s.detail ? t(`tools.${s.state}.why`, { why: s.detail })
+        : t(`tools.${s.state}`);
 }
 
 /** The browser's own word at the end of a research, when asked for. */
