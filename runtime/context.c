@@ -2,7 +2,8 @@
  *
  * A body is head (model, tools, system text) + messages + tail. The head is
  * fixed by purpose and offer and shared by all Runs; the messages of a Run
- * grow by appending, so that each request stores only what is new (R13).
+ * grow by appending, so that each request stores only what is new (R13). The
+ * tail is each request's own: what is asked, called to mind (reminder.c).
  *
  * The marks below are the whole protocol between Aside and the model:
  *   [facts of this moment]   date, occupancy, Runs that may be named
@@ -10,10 +11,10 @@
  *   [adjustment msg_2]       a handoff, verbatim; [reply msg_3] likewise
  *   [earlier report of run_4] what a continuation goes on from
  *   [notice]                 something Aside has to say
+ *   [reminder]               what is asked, in short, as the last message
  * Once older steps are gone:
  *   [notes of this research], [pinned passages] what it kept with note
  *   [draft of this research] in the closeout, which cannot recall it
- *   [reminder]               what is asked, in short, behind the steps that stay
  *
  * Before it would outgrow the model, the body is begun anew under its head,
  * without the oldest steps; see trim.c.
@@ -236,11 +237,20 @@ struct body {
     const struct request *last; /* what it goes on from; NULL: it begins */
     struct offer offer;
     struct buf head;
-    struct buf fresh;  /* what stands behind the parent */
-    int64_t root;      /* the segment of the head */
-    int64_t parent;    /* the segment that it goes on from */
-    int64_t base_size; /* of what the parent's chain holds */
+    struct buf fresh;      /* what stands behind the parent */
+    struct buf tail;       /* what no later request goes on from */
+    const char *reminder;  /* NULL: none */
+    int64_t reminder_size; /* at most */
+    int64_t root;          /* the segment of the head */
+    int64_t parent;        /* the segment that it goes on from */
+    int64_t base_size;     /* of what the parent's chain holds */
 };
+
+/* What there is room for beside the reminder and what stands before. */
+static int64_t room_beside(const struct step *s, const struct body *b)
+{
+    return context_room(s) - b->base_size - b->reminder_size;
+}
 
 /* What is new since last, or all of it at the beginning. */
 static enum rc add_new(struct step *s, struct body *b)
@@ -250,8 +260,7 @@ static enum rc add_new(struct step *s, struct body *b)
     if (b->last == NULL) {
         const struct snapshot snapshot = {.purpose = b->purpose,
                                           .offer = &b->offer,
-                                          .room =
-                                              context_room(s) - b->base_size,
+                                          .room = room_beside(s, b),
                                           .portion = 2};
 
         rc = snapshot_add(s, &snapshot, &b->fresh);
@@ -267,6 +276,12 @@ static enum rc add_new(struct step *s, struct body *b)
         rc = add_handoffs(s, &b->fresh);
     }
     return rc == RC_OK ? buf_rc(&b->fresh) : rc;
+}
+
+/* Of a tail without what closes the body. */
+static int64_t tail_size(const char *tail)
+{
+    return tokens_estimate(tail, strlen(tail) - strlen(MODEL_CHAT_TAIL));
 }
 
 /* Where the new messages go: behind the old ones, or, where the purpose and
@@ -286,7 +301,7 @@ static enum rc find_parent(struct step *s, struct body *b)
     rc = store_segment_root_of(st, b->last->segment_id, &old_root);
     if (rc == RC_OK && old_root == b->root) {
         b->parent = b->last->segment_id;
-        b->base_size = b->last->input_estimate;
+        b->base_size = b->last->input_estimate - tail_size(b->last->tail);
         return RC_OK;
     }
     return rc == RC_OK
@@ -300,20 +315,44 @@ static enum rc fit(struct step *s, struct body *b)
 {
     struct trim trim = {.purpose = b->purpose, .offer = &b->offer};
     bool anew = b->purpose == PURPOSE_CLOSEOUT && s->run.answer_draft;
-    int64_t room = context_room(s);
     enum rc rc;
 
-    if (!anew && b->base_size + context_size(&b->fresh) <= room) {
+    if (!anew && context_size(&b->fresh) <= room_beside(s, b)) {
         return RC_OK;
     }
     buf_clear(&b->fresh);
     b->parent = b->root;
     b->base_size = context_size(&b->head);
-    trim.room = room - b->base_size;
+    trim.room = room_beside(s, b);
     rc = trim_compose(s, &trim, &b->fresh);
-    return rc == RC_OK && b->base_size + context_size(&b->fresh) > room
-               ? RC_TOO_LARGE
-               : rc;
+    return rc == RC_OK && context_size(&b->fresh) > trim.room ? RC_TOO_LARGE
+                                                              : rc;
+}
+
+static enum rc find_reminder(struct step *s, struct body *b)
+{
+    enum rc rc = reminder_text(s, b->purpose, &b->reminder);
+
+    if (rc == RC_OK && b->reminder != NULL) {
+        context_add_user(s, b->reminder, &b->tail);
+        b->reminder_size = context_size(&b->tail);
+        rc = buf_rc(&b->tail);
+        buf_clear(&b->tail);
+    }
+    return rc;
+}
+
+/* The reminder, bridged where what it follows wants that, and the end. */
+static enum rc close_body(struct step *s, struct body *b)
+{
+    if (b->reminder != NULL) {
+        if (!after_assistant(&b->fresh)) {
+            model_chat_bridge(&b->tail, s->rt->profile);
+        }
+        model_chat_message(&b->tail, MODEL_CHAT_USER, b->reminder);
+    }
+    buf_puts(&b->tail, MODEL_CHAT_TAIL);
+    return buf_rc(&b->tail);
 }
 
 static enum rc compose(struct step *s, struct body *b)
@@ -324,12 +363,18 @@ static enum rc compose(struct step *s, struct body *b)
         rc = add_head(s, b->purpose, &b->offer, b->last != NULL, &b->head);
     }
     if (rc == RC_OK) {
+        rc = find_reminder(s, b);
+    }
+    if (rc == RC_OK) {
         rc = find_parent(s, b);
     }
     if (rc == RC_OK) {
         rc = add_new(s, b);
     }
-    return rc == RC_OK ? fit(s, b) : rc;
+    if (rc == RC_OK) {
+        rc = fit(s, b);
+    }
+    return rc == RC_OK ? close_body(s, b) : rc;
 }
 
 enum rc context_plan(struct step *s, enum request_purpose purpose,
@@ -338,7 +383,6 @@ enum rc context_plan(struct step *s, enum request_purpose purpose,
 {
     struct request_new in = {.purpose = purpose,
                              .attempt = attempt,
-                             .tail = MODEL_CHAT_TAIL,
                              .not_before_ms = not_before_ms,
                              .now_ms = s->now_ms};
     struct body b = {.purpose = purpose, .last = last};
@@ -352,16 +396,23 @@ enum rc context_plan(struct step *s, enum request_purpose purpose,
     }
     buf_init(&b.head, 128 * 1024);
     buf_init(&b.fresh, BODY_BYTES);
+    buf_init(&b.tail, BODY_BYTES);
     rc = compose(s, &b);
     in.segment_id = b.parent;
+    in.tail = buf_str(&b.tail);
     in.input_estimate = b.base_size + context_size(&b.fresh);
+    if (rc == RC_OK) {
+        in.input_estimate += tail_size(in.tail);
+    }
     if (rc == RC_OK && b.fresh.len > 0) {
         rc = store_segment_add(s->rt->store, s->run.id, b.parent,
                                buf_str(&b.fresh), b.fresh.len, &in.segment_id);
     }
+    if (rc == RC_OK) {
+        rc = store_request_plan(s->rt->store, &s->run, &in, s->mem, out);
+    }
     buf_free(&b.head);
     buf_free(&b.fresh);
-    return rc == RC_OK
-               ? store_request_plan(s->rt->store, &s->run, &in, s->mem, out)
-               : rc;
+    buf_free(&b.tail);
+    return rc;
 }

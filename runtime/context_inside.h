@@ -1,6 +1,6 @@
 /* context_inside.h - what the parts that compose a model request's input share:
- * context.c, snapshot.c, trim.c, excerpt.c, recall.c. No other file includes
- * it.
+ * context.c, snapshot.c, reminder.c, trim.c, excerpt.c, recall.c. No other
+ * file includes it.
  *
  * Sizes are tokens as tokens_estimate counts them, of the JSON that is sent. */
 #ifndef ASIDE_RUNTIME_CONTEXT_INSIDE_H
@@ -41,6 +41,16 @@ struct snapshot {
  * the moment, the report it goes on from, and its message, always whole. */
 enum rc snapshot_add(struct step *, const struct snapshot *,
                      struct buf *) RC_MUST_CHECK;
+
+/* The requirement of a continuation without a message. */
+#define CONTEXT_GO_ON "Go on with the earlier research where it was left."
+
+/* --- reminder.c -------------------------------------------------------- */
+
+/* What the last message of a request says; NULL: none, since it is short, or
+ * its requirement is its last message as it stands. */
+enum rc reminder_text(struct step *, enum request_purpose,
+                      const char **out) RC_MUST_CHECK;
 
 /* --- trim.c ------------------------------------------------------------ */
 

@@ -343,10 +343,7 @@ static enum rc add_request(struct step *s, bool is_short, struct buf *out)
         return context_add_marked(s, "requirement", s->run.message_id, out);
     }
     if (!is_short) {
-        context_add_user(s,
-                         "[requirement request]\nGo on with the earlier "
-                         "research where it was left.",
-                         out);
+        context_add_user(s, "[requirement request]\n" CONTEXT_GO_ON, out);
         return RC_OK;
     }
     rc = store_message_get(s->rt->store, 0, s->run.message_id, s->mem, &m);

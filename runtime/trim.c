@@ -8,7 +8,7 @@
  *
  *   snapshot · what was asked before the first group that stays · notice of
  *   what went, with sources, notes and pinned passages · groups, what was asked
- *   between them · what is asked, in short · what is new */
+ *   between them · what is new */
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,7 +23,6 @@
 #define LOOK_UPS_PART   16 /* likewise */
 #define PINS_PART       6  /* likewise */
 #define DRAFT_PART      6  /* likewise */
-#define REMINDER_PART   24 /* likewise */
 #define LINE_TOKENS     8
 #define TITLE_BYTES     200
 #define HISTORY_PORTION 4
@@ -418,82 +417,6 @@ static enum rc add_draft(struct step *s, const struct work *w, size_t n_gone,
     return rc;
 }
 
-/* What a message asks, in one short line; memory of s. */
-static enum rc shorten(struct step *s, int64_t message_id, const char **out)
-{
-    char id[ID_TEXT_BYTES];
-    struct message m;
-    size_t keep;
-    char *line;
-    enum rc rc = store_message_get(s->rt->store, 0, message_id, s->mem, &m);
-
-    if (rc != RC_OK) {
-        return rc;
-    }
-    keep = utf8_clip(m.body, strlen(m.body), TITLE_BYTES);
-    line = arena_strndup(s->mem, m.body, keep);
-    if (line == NULL) {
-        return RC_TOO_LARGE;
-    }
-    utf8_one_line(line);
-    *out =
-        arena_printf(s->mem, "\n%s: %s%s", id_text(ID_MESSAGE, message_id, id),
-                     line, m.body[keep] != '\0' ? "\xe2\x80\xa6" : "");
-    return *out == NULL ? RC_TOO_LARGE : RC_OK;
-}
-
-/* The request, and of the adjustments as many of the newest as there is room
- * for, in order. */
-static enum rc put_reminders(struct step *s, const struct work *w,
-                             struct buf *out)
-{
-    const char **lines = arena_alloc(s->mem, (w->n_asked + 1) * sizeof(*lines));
-    int64_t room = w->in->room / REMINDER_PART;
-    size_t n = 0;
-    enum rc rc = lines == NULL ? RC_TOO_LARGE : RC_OK;
-
-    for (size_t i = w->n_asked; i > 0 && rc == RC_OK && room > 0; i--) {
-        const struct handoff *h = &w->asked[i - 1];
-
-        if (h->kind == HANDOFF_ADJUSTMENT && h->planned_request_id != 0) {
-            rc = shorten(s, h->message_id, &lines[n]);
-            if (rc == RC_OK) {
-                room -= tokens_estimate(lines[n], strlen(lines[n]));
-                n++;
-            }
-        }
-    }
-    if (rc == RC_OK && s->run.message_id != 0) {
-        rc = shorten(s, s->run.message_id, &lines[n]);
-        n++;
-    }
-    for (; n > 0 && rc == RC_OK; n--) {
-        buf_puts(out, lines[n - 1]);
-    }
-    return rc;
-}
-
-/* What is asked stands far above the newest steps: it is called to mind behind
- * them. */
-static enum rc add_reminder(struct step *s, const struct work *w,
-                            struct buf *out)
-{
-    struct buf text;
-    enum rc rc;
-
-    buf_init(&text, 1u << 20);
-    buf_puts(&text, "[reminder]\nAsked for, as it stands above in full:");
-    rc = put_reminders(s, w, &text);
-    if (rc == RC_OK) {
-        rc = buf_rc(&text);
-    }
-    if (rc == RC_OK) {
-        context_add_user(s, buf_str(&text), out);
-    }
-    buf_free(&text);
-    return rc;
-}
-
 /* What stands for the groups that went. */
 static enum rc add_memory(struct step *s, const struct work *w, size_t n_gone,
                           struct buf *out)
@@ -523,9 +446,6 @@ static enum rc measure(struct step *s, struct work *w)
     rc = add_asked(s, w, 0, w->n_groups, &text);
     if (rc == RC_OK && !context_is_short(w->in->purpose)) {
         rc = add_memory(s, w, w->n_groups, &text);
-    }
-    if (rc == RC_OK && !context_is_short(w->in->purpose)) {
-        rc = add_reminder(s, w, &text);
     }
     w->fixed = context_size(&text);
     buf_free(&text);
@@ -575,10 +495,6 @@ static enum rc put_together(struct step *s, const struct work *w,
             rc = add_asked(s, w, i, i, out);
         }
         buf_puts(out, w->groups[i].text);
-    }
-    if (rc == RC_OK && w->first > 0 && w->first < w->n_groups &&
-        !context_is_short(w->in->purpose)) {
-        rc = add_reminder(s, w, out);
     }
     return rc == RC_OK ? add_asked(s, w, w->n_groups, w->n_groups, out) : rc;
 }

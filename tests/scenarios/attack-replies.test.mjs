@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 
@@ -206,7 +206,7 @@ test('plain text is asked once to be delivered, also when an adjustment came bet
     const said = req.body.messages.map((m) => m.content).join('\n');
     assert.match(said, /and salt/);
     assert.match(said, /Hand in the report now/);
-    assert.match(req.body.messages.at(-1).content, /^\[adjustment/);
+    assert.match(history(req).at(-1).content, /^\[adjustment/);
     reply.answer('More prose.');
   });
   await new Promise((resolve) => setTimeout(resolve, 200));

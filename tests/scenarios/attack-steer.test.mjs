@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { holdWriteLock } from '../support/lock.mjs';
-import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -18,7 +18,7 @@ test('R26 an adjustment before the closeout goes into it, one after it is told s
     await reply.hold('first');
   });
   model.next('closeout', async (req, reply) => {
-    assert.match(req.body.messages.at(-1).content, /^\[adjustment [^\]]+\]\nbefore it$/);
+    assert.match(history(req).at(-1).content, /^\[adjustment [^\]]+\]\nbefore it$/);
     reply.head().comment();
     await reply.hold('closing');
     reply.report('# Closed');
@@ -77,7 +77,7 @@ test('R21 R22 two adjustments at once, with a finished reply still on its way', 
   assert.equal(end.run.state, 'completed');
   assert.equal(end.run.coverage.length, 3);
   assert.equal(end.tool_calls[0].state, 'failed');
-  const said = model.requests[1].body.messages.slice(-2).map((m) => m.content.split('\n')[1]);
+  const said = history(model.requests[1]).slice(-2).map((m) => m.content.split('\n')[1]);
   assert.deepEqual(said, ['and salt', 'and ice']);
   assertCallsAnswered(model);
   await assertSettled(sql);
@@ -95,7 +95,7 @@ test('R22 R28 no pause past an adjustment; one while it waits resumes it', BOUND
   model.next('research', (req, reply) => {
     const tool = req.body.messages.findLast((m) => m.role === 'tool');
     assert.match(tool.content, /left unanswered/);
-    assert.match(req.body.messages.at(-1).content, /never mind/);
+    assert.match(history(req).at(-1).content, /never mind/);
     reply.report('# Done');
   });
   const r = await research('the sea');

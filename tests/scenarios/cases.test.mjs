@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, nothingUnderWay, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, nothingUnderWay, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 const ENDED = ['completed', 'incomplete', 'failed', 'stopped'];
@@ -225,7 +225,7 @@ test('CASES F-6 (oh-my-pi#4480): what Aside says is not put into the person\'s m
     const r = await s.research('the sea');
     const end = await s.whole(r.id);
     assert.equal(end.run.state, 'completed');
-    const second = s.model.requests[1].body.messages;
+    const second = history(s.model.requests[1]);
     assert.match(second.at(-1).content, /^\[notice\]\n/);
     assert.ok(!second.at(-1).content.includes('person'));
     const own = second.filter((m) => m.content?.includes('the sea'));
@@ -271,7 +271,7 @@ test('CASES F-8 (langgraphjs#864): every door adjusts, replies and stops alike',
       requests: end.requests.map((q) => [q.purpose, q.state, q.cause]),
       calls: end.tool_calls.map((c) => [c.name, c.state, c.cause]),
       asked: s.model.requests.filter((q) => q.purpose === 'research').slice(-3).map(
-        (q) => q.body.messages.at(-1).content.replace(/msg_\d+/g, 'msg')),
+        (q) => history(q).at(-1).content.replace(/msg_\d+/g, 'msg')),
     };
     assert.ok(end.handoffs.every((h) => h.origin === door));
   }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { temporaryDir } from '../support/harness.mjs';
-import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 
@@ -68,7 +68,7 @@ test('R13 R15 a research outgrows its model: the oldest steps go, what is asked 
     assert.deepEqual(marks, [`[requirement ${end.run.message_id}]\nHow do the "tides"\nof all harbours differ?`,
       ...(i >= 4 ? [`[adjustment ${one.message.id}]\nLeave out\tharbour 9.`] : []),
       ...(i >= 6 ? [`[reply ${two.message.id}]\nThe northern ones.`] : [])]);
-    begun += i > 0 && !startsWith(q.body.messages, all[i - 1].body.messages) ? 1 : 0;
+    begun += i > 0 && !startsWith(q.body.messages, history(all[i - 1])) ? 1 : 0;
   }
   // It was begun anew, but seldom: the rest of the time the prefix stays.
   assert.ok(begun >= 1 && begun <= 4, `${begun} new beginnings`);
@@ -84,7 +84,7 @@ test('R13 R15 a research outgrows its model: the oldest steps go, what is asked 
   const at = said.findIndex((x) => x.startsWith('[reply '));
   assert.deepEqual(last.body.messages[at - 1], { role: 'assistant', content: asks });
   assert.ok(!said.includes('Step 1.') && said.includes(`Step ${steps}.`));
-  assert.equal(last.body.messages.at(-1).role, 'tool');
+  assert.equal(history(last).at(-1).role, 'tool');
   // The talk of before is still there, and everything found may be cited.
   assert.ok(said.includes('Talk of before.'));
   assert.ok(end.sources.length >= steps - 4);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 90000 };
 const draft = (report) => ['publish_draft', { report }];
@@ -141,7 +141,7 @@ test('a draft and what becomes of it', BOUND, async (t) => {
   await t.test('R21 an adjustment after a draft goes to the same research, and the report covers it', async () => {
     const { model, id, say, run, whole, sql } = await withDraft(all);
     model.next('research', (req, reply) => {
-      assert.match(req.body.messages.at(-1).content, /^\[adjustment msg_\d+\]\nand salt$/);
+      assert.match(history(req).at(-1).content, /^\[adjustment msg_\d+\]\nand salt$/);
       reply.report('# Tides and salt');
     });
     await say(id, 'and salt');

@@ -13,8 +13,11 @@ const texts = (q) => q.body.messages.map((m) => m.content ?? '');
 const told = (q) => q.body.messages.filter((m) => m.role === 'tool').map((m) => m.content).at(-1);
 /** A token is a third of an ASCII byte, as Aside counts. */
 const tokens = (q) => Math.ceil(q.raw.length / 3);
-/** Bytes without what closes the body: what the next one may begin with. */
-const open = (q) => q.raw.subarray(0, q.raw.length - ']}'.length);
+/** Bytes without the reminder and what closes the body: what the next one may begin with. */
+const open = (q) => {
+  const at = q.raw.lastIndexOf(',{"role":"user","content":"[reminder]\\n');
+  return q.raw.subarray(0, at > 0 ? at : q.raw.length - ']}'.length);
+};
 const begins = (q, before) => q.raw.subarray(0, open(before).length).equals(open(before));
 
 const ROUNDS = 60;
@@ -80,21 +83,22 @@ test('R13 R15 60 rounds of 200 KB: the prompt keeps its bound, and nothing that 
     const marks = said.filter((x) => /^\[(requirement|adjustment) /.test(x));
     assert.ok(marks.length >= given && marks.length - given <= 1, `request ${i}`);
     assert.deepEqual(marks, marked(marks.length - 1));
+    // Every requirement is called to mind in the last message, in short, the newest last, and nowhere else.
+    const reminders = said.filter((x) => x.startsWith('[reminder]'));
+    if (i === 0) {
+      assert.equal(said.at(-1), marks.at(-1), 'what stands last need not be said twice');
+      assert.deepEqual(reminders, []);
+    } else {
+      assert.deepEqual(reminders, [said.at(-1)], `request ${i}`);
+      assert.deepEqual(said.at(-1).split('\n').slice(2), [
+        `${end.run.message_id}: Compare the "harbours" of the north, 比较它们, and cite each.`,
+        ...asked.slice(0, marks.length - 1).map(({ message }, k) => `${message.id}: ${added[k].replace('\t', ' ')}`)]);
+    }
     if (marks.length > given && i > 0) {
-      assert.equal(said.at(-1), marks.at(-1), `request ${i}: the newest is last`);
+      assert.equal(said.at(-2), marks.at(-1), `request ${i}: the newest stands whole before it`);
     }
     given = marks.length;
-    if (i > 0 && !begins(q, all[i - 1])) {
-      begun += 1;
-      // Begun anew: what is asked is called to mind behind the steps that stay.
-      const reminder = said.findIndex((x) => x.startsWith('[reminder]'));
-      assert.ok(reminder > said.findLastIndex((x) => x.startsWith('Step ')) - 1, `request ${i}`);
-      assert.ok(said.length - 1 - reminder <= 1, `request ${i}: the reminder stands at the end`);
-      for (const { message } of asked.slice(0, given - 1)) {
-        assert.ok(said[reminder].includes(message.id) || said.at(-1).includes(message.id));
-      }
-      assert.ok(said[reminder].includes(`${end.run.message_id}: Compare the "harbours" of the north, 比较它们`));
-    }
+    begun += i > 0 && !begins(q, all[i - 1]) ? 1 : 0;
   }
   assert.equal(given, 3);
   assert.ok(size > PROMPT / 2, `the room is used: ${size}`);

@@ -172,6 +172,12 @@ test('Mistral: call ids of nine letters, the same at the call and at its result'
   const ids = model.requests.at(-1).body.messages.flatMap((m) => m.tool_calls ?? []).map((c) => c.id);
   assert.equal(new Set(ids).size, 2);
   assert.ok(ids.every((id) => /^[A-Za-z0-9]{9}$/.test(id)), ids.join());
+  // Nor does a message of the person follow a result, or another of theirs: the reminder is bridged as well.
+  for (const { body } of model.requests) {
+    const roles = body.messages.map((m) => m.role);
+    assert.ok(!roles.some((role, i) => role === 'user' && ['tool', 'user'].includes(roles[i - 1])), roles.join());
+  }
+  assert.match(model.requests.at(-1).body.messages.at(-1).content, /^\[reminder\]\n/);
   assertCallsAnswered(model);
   await assertSettled(sql);
 });

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { eventually, startAside, temporaryDir } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
+import { history } from '../support/started.mjs';
 
 /** An Aside with a scripted model and one conversation. */
 async function start(t, conf = {}, more = {}) {
@@ -66,7 +67,7 @@ test('R10 R31 R32 background skips entry; a report with sources and coverage, to
   const { run: r, message } = await send('How do tides work?', { mode: 'background' });
   assert.equal(r.kind, 'research');
   model.next('research', (req, reply) => {
-    const result = JSON.parse(req.body.messages.at(-1).content);
+    const result = JSON.parse(history(req).at(-1).content);
     assert.equal(result.passages[0].n, 1);
     reply.report(`# Tides\n\nThe moon pulls. [1]`,
       [{ id: message.id, status: 'covered', note: 'yes' }, { id: 'msg_999', status: 'partial' }]);
@@ -124,8 +125,9 @@ test('R21 R25 an adjustment interrupts the request; handed only by the next firs
   // R11, R13: verbatim, and what is stored is what was sent
   const input = await aside.api('GET', `/requests/${after.requests[1].id}/input`);
   assert.equal(input.text, model.requests[1].raw.toString());
-  const last = JSON.parse(input.text).messages.at(-1);
+  const [last, reminder] = JSON.parse(input.text).messages.slice(-2);
   assert.equal(last.role, 'user');
+  assert.ok(reminder.content.endsWith(`\n${adj.json.message.id}: Also the "salt" in it`), 'R14: the newest is last');
   assert.equal(last.content, `[adjustment ${adj.json.message.id}]\nAlso the "salt"\nin it`);
 });
 
@@ -389,7 +391,7 @@ test('R28 a question pauses the research and a reply resumes it', async (t) => {
   assert.equal(whole.handoffs[0].kind, 'reply');
   assert.equal(whole.handoffs[0].state, 'handed');
   assert.equal(whole.run.coverage.length, 1);
-  const messages = model.requests.at(-1).body.messages;
+  const messages = history(model.requests.at(-1));
   assert.equal(messages.at(-1).content, `[reply ${reply.json.message.id}]\nThe North Sea`);
   assert.equal(messages.at(-2).role, 'tool');
 });

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 
@@ -97,7 +97,7 @@ test('R28 an adjustment while it waits: the question stays unanswered, the Run g
   model.next('research', asking('Which sea?'));
   model.next('research', (req, reply) => {
     assert.match(results(req)[0], /left unanswered/);
-    assert.match(texts(req).at(-1), /^\[adjustment msg_\d+\]\nand the salt$/);
+    assert.match(history(req).at(-1).content, /^\[adjustment msg_\d+\]\nand the salt$/);
     reply.report('# Done');
   });
   const r = await research('the sea');

@@ -12,7 +12,7 @@ import { eventually } from '../support/harness.mjs';
 import { Everything, ready } from '../support/everything.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { startSite } from '../support/site.mjs';
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 90000 };
 const ON = { 'web.fetch': 'on', 'web.allow': '127.0.0.1' };
@@ -130,7 +130,7 @@ test('a long page is read on from where it was left, without being fetched again
   const pages = [];
   let from = 0;
   model.on('research', (req, reply) => {
-    if (req.body.messages.at(-1).role === 'tool') {
+    if (history(req).at(-1).role === 'tool') {
       pages.push(told().at(-1));
       from = pages.at(-1).next_from;
     }

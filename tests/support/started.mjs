@@ -117,3 +117,7 @@ export async function assertSettled(sql) {
   await none('requests beyond the budget',
     'SELECT id, requests_used, requests_limit FROM run WHERE requests_used > requests_limit');
 }
+
+/** The messages of a research request without its reminder, which is no part of what the next one goes on from. */
+export const history = (req) => (req.body.messages.at(-1).content?.startsWith('[reminder]\n')
+  ? req.body.messages.slice(0, -1) : req.body.messages);
