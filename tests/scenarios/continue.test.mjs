@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 
@@ -110,7 +110,7 @@ test('R23 R30 a stopped one without a report: its notes and sources, and what wa
   model.next('research', (req, reply) => {
     const [earlier] = earlierOf(req);
     assert.match(earlier, /ended without a report[^]*the moon pulls[^]*\n\[1\] Tides/);
-    const said = texts(req).slice(-3);
+    const said = history(req).slice(-3).map((m) => m.content);
     const own = said[0].match(/^\[requirement (msg_\d+)\]\nGo on\.$/)[1];
     assert.deepEqual(said.slice(1), [`[adjustment ${late[0].message.id}]\nand the ebb`,
       `[adjustment ${late[1].message.id}]\nand the flow`]);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 
 const BOUND = { timeout: 60000 };
 const names = (body) => (body.tools ?? []).map((tool) => tool.function.name);
@@ -335,7 +335,7 @@ test('R21 while the next request is only planned or waits for a place, an adjust
     }
     assert.equal(end.run.budget.requests.used, 1, 'what was not sent does not count');
     const took = model.requests.at(-1);
-    assert.deepEqual(took.body.messages.slice(-3).map((m) => m.content.split('\n')[1]),
+    assert.deepEqual(history(took).slice(-3).map((m) => m.content.split('\n')[1]),
       ['and salt', 'and ice', 'and wind'], 'order is kept, and they share a request');
     assert.ok(end.handoffs.every((h) => h.state === 'handed' && h.request_id === end.requests.at(-1).id));
     assert.equal((await run(a.id)).run.state, 'stopped');
