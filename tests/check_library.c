@@ -356,6 +356,52 @@ START_TEST(test_unreadable_files_do_not_stop_the_run)
 }
 END_TEST
 
+static void run_sql(const char *sql)
+{
+    char command[1024];
+
+    (void)snprintf(command, sizeof(command), "sqlite3 '%s/library.db' \"%s\"",
+                   dir, sql);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Whatever the database has against one document, old or new, it is said of
+ * that one, and the rest of its batch is read. */
+START_TEST(test_a_document_that_cannot_be_stored_does_not_stop_the_run)
+{
+    struct library_entry *list;
+    size_t n;
+
+    (void)tmp_write("docs/m.md", "before");
+    index_docs();
+    run_sql("CREATE TRIGGER no_new BEFORE INSERT ON passage "
+            "WHEN NEW.text LIKE '%cursed%' "
+            "BEGIN SELECT RAISE(ABORT, 'no'); END;");
+    (void)tmp_write("docs/a.md", "good words");
+    (void)tmp_write("docs/c.md", "cursed words");
+    (void)tmp_write("docs/m.md", "fine\n\n# Cursed\n\ncursed words");
+    (void)tmp_write("docs/z.md", "other good words");
+    index_docs();
+    assert_counts(2, 2, 0, 0);
+    ck_assert_int_eq(counts.failed, 2);
+    ck_assert_uint_eq(search("good", 10), 2);
+    ck_assert_uint_eq(search("before", 10), 0);
+    ck_assert_int_eq(library_entries(look(), "", "", 10, arena, &list, &n),
+                     RC_OK);
+    ck_assert_uint_eq(n, 4);
+    ck_assert_str_eq(list[1].error, "not stored");
+    ck_assert_str_eq(list[2].error, "not stored");
+    index_docs(); /* as before, and not tried again */
+    assert_counts(2, 0, 0, 0);
+    ck_assert_int_eq(counts.failed, 2);
+    run_sql("DROP TRIGGER no_new;");
+    (void)tmp_write("docs/c.md", "cursed words no more");
+    index_docs();
+    assert_counts(3, 0, 1, 0);
+    check_whole();
+}
+END_TEST
+
 /* A document of so many sections, each of which repeats the headings above. */
 static void write_sections(const char *name, int n)
 {
@@ -1136,6 +1182,8 @@ Suite *library_suite(void)
     tcase_add_test(tc, test_a_folder_that_cannot_be_read_keeps_its_documents);
     tcase_add_test(tc, test_a_link_that_leads_nowhere_keeps_its_documents);
     tcase_add_test(tc, test_unreadable_files_do_not_stop_the_run);
+    tcase_add_test(tc,
+                   test_a_document_that_cannot_be_stored_does_not_stop_the_run);
     tcase_add_test(tc, test_documents_of_too_many_parts_do_not_stop_the_run);
     tcase_add_test(tc, test_a_pdf_is_read_when_there_is_a_reader_for_it);
     tcase_add_test(tc, test_a_forbidden_file_is_read_when_allowed);

@@ -65,6 +65,7 @@ struct run {
 
     struct arena *batch;
     struct library_document put[BATCH_DOCUMENTS];
+    bool put_known[BATCH_DOCUMENTS]; /* the library has it already */
     size_t n_put;
     struct library_known touched[BATCH_DOCUMENTS];
     size_t n_touched;
@@ -88,21 +89,73 @@ static void fail(struct run *run, enum rc rc)
     }
 }
 
+/* True of what is wrong with the document alone, and would be so another time:
+ * it is larger than can be stored, or a rule of the database is against it. All
+ * else is a fault of the database or the machine, which ends the run. */
+static bool is_own_fault(enum rc rc)
+{
+    return rc == RC_TOO_LARGE || rc == RC_CONFLICT || rc == RC_INVALID;
+}
+
+static void count_stored(struct run *run, size_t i)
+{
+    if (run->put[i].error[0] != '\0') {
+        run->counts.failed++;
+    } else if (run->put_known[i]) {
+        run->counts.changed++;
+    } else {
+        run->counts.added++;
+    }
+}
+
+/* One document; if it cannot be stored, that, and why. */
+static enum rc store_one(struct run *run, struct library_document *d)
+{
+    enum rc rc = library_put(run->lib, d, 1);
+
+    if (!is_own_fault(rc)) {
+        return rc;
+    }
+    d->error = rc == RC_TOO_LARGE ? "too large to be stored" : "not stored";
+    d->texts = NULL;
+    d->n_texts = 0;
+    log_warn(NULL, "library: %s: %s: %s", d->path, d->error, rc_name(rc));
+    return library_put(run->lib, d, 1);
+}
+
+/* All documents of the batch in one transaction. If one of them cannot be
+ * stored, each in its own. */
+static enum rc store_documents(struct run *run)
+{
+    enum rc rc = library_put(run->lib, run->put, run->n_put);
+    bool one_by_one = is_own_fault(rc);
+
+    for (size_t i = 0; i < run->n_put; i++) {
+        if (one_by_one) {
+            rc = store_one(run, &run->put[i]);
+        }
+        if (rc != RC_OK) {
+            return rc;
+        }
+        count_stored(run, i);
+    }
+    if (run->options->progress != NULL) {
+        run->options->progress(run->options->progress_arg, &run->counts);
+    }
+    return RC_OK;
+}
+
 static void store_batch(struct run *run)
 {
     enum rc rc = RC_OK;
 
     if (run->n_put > 0) {
-        rc = library_put(run->lib, run->put, run->n_put);
+        rc = store_documents(run);
     }
     if (rc == RC_OK && run->n_touched > 0) {
         rc = library_touch(run->lib, run->touched, run->n_touched);
     }
-    if (rc != RC_OK) {
-        fail(run, rc);
-    } else if (run->n_put > 0 && run->options->progress != NULL) {
-        run->options->progress(run->options->progress_arg, &run->counts);
-    }
+    fail(run, rc);
     run->n_put = 0;
     run->n_touched = 0;
     run->batch_bytes = 0;
@@ -251,14 +304,8 @@ static void put(struct run *run, struct library_document d, bool is_known)
         fail(run, RC_NOMEM);
         return;
     }
+    run->put_known[run->n_put] = is_known;
     run->put[run->n_put++] = d;
-    if (d.error[0] != '\0') {
-        run->counts.failed++;
-    } else if (is_known) {
-        run->counts.changed++;
-    } else {
-        run->counts.added++;
-    }
     store_batch_if_full(run);
 }
 
