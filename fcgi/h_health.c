@@ -4,6 +4,7 @@
 #include "fcgi/reply.h"
 #include "sql/base/version.h"
 #include "sql/store_lease.h"
+#include "sql/store_library.h"
 
 /* The bundled offline model is served below this path, see docs. */
 #define OFFLINE_PATH "/offline/v1"
@@ -12,6 +13,7 @@ enum serve_then h_health_get(struct ask *ask)
 {
     const struct conf *conf = ask->app->conf;
     enum endpoint_state endpoint = ENDPOINT_UNKNOWN;
+    struct library_run indexer = {0};
     struct store_view view;
     struct reply reply;
     enum rc rc = store_read_begin(ask->store, &view);
@@ -20,6 +22,9 @@ enum serve_then h_health_get(struct ask *ask)
         return reply_rc(ask->req, rc);
     }
     rc = store_endpoint_get(ask->store, &endpoint);
+    if (rc == RC_OK) {
+        rc = store_library_run_get(ask->store, ask->arena, &indexer);
+    }
     store_read_end(ask->store);
     if (rc != RC_OK) {
         return reply_rc(ask->req, rc);
@@ -31,6 +36,7 @@ enum serve_then h_health_get(struct ask *ask)
               store_lease_held(conf->data) ? "ok" : "absent");
     json_kstr(&reply.json, "model",
               states_text(LIST_ENDPOINT_STATE, (int)endpoint));
+    json_kstr(&reply.json, "library", indexer.failures == 0 ? "ok" : "failing");
     json_kstr(&reply.json, "model_name", conf->model_name);
     json_kbool(&reply.json, "offline",
                strstr(conf->model_url, OFFLINE_PATH) != NULL);

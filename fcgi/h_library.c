@@ -60,6 +60,7 @@ static void put_document(struct json_out *json, const struct document *d)
 struct overview {
     struct read read;
     bool indexing;
+    struct library_run run;
     char owner[LIBRARY_FILES_OWNER_BYTES];
     const char *after;
     int64_t limit;
@@ -81,6 +82,9 @@ static enum rc read_rows(const struct ask *ask, struct overview *o)
     }
     if (o->read.account_id != 0) {
         rc = store_library_open(ask->store, o->read.account_id, &o->indexing);
+    }
+    if (rc == RC_OK) {
+        rc = store_library_run_get(ask->store, ask->arena, &o->run);
     }
     read_end(ask);
     return rc;
@@ -192,6 +196,19 @@ static void put_totals(const struct ask *ask, struct json_out *json,
     json_close_object(json);
 }
 
+static void put_failing(struct json_out *json, const struct library_run *run)
+{
+    if (run->failures == 0) {
+        json_knull(json, "failing");
+        return;
+    }
+    json_key(json, "failing");
+    json_open_object(json);
+    json_kstr(json, "reason", run->reason);
+    json_ki64(json, "retry_at", run->retry_ms);
+    json_close_object(json);
+}
+
 static enum serve_then reply_overview(const struct ask *ask,
                                       const struct overview *o)
 {
@@ -201,6 +218,7 @@ static enum serve_then reply_overview(const struct ask *ask,
     reply_open(&reply);
     read_put_view(&reply.json, &o->read);
     json_kbool(&reply.json, "indexing", o->indexing);
+    put_failing(&reply.json, &o->run);
     json_key(&reply.json, "documents");
     json_open_array(&reply.json);
     if (o->after[0] == '\0') {

@@ -4,7 +4,12 @@
  * the daemon. The child is "aside index" from the daemon's own folder. It is
  * started when the runtime starts, when an account has other files in its
  * library, and when a look-up finds that the last scan is a while ago: no
- * watching, no waking while nobody asks. */
+ * watching, no waking while nobody asks.
+ *
+ * A run that fails as a whole (the disk is full, the index is locked, the child
+ * died) has read nothing for sure. What was asked stays asked; the run is made
+ * again by itself, later each time, and how it stands is told. Whoever asks for
+ * something new has it tried at once. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -16,6 +21,7 @@
 #include <unistd.h>
 
 #include "runtime/document/child.h"
+#include "runtime/document/library_index.h"
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
@@ -25,6 +31,9 @@
 #define FRESH_MS 10000
 /* A look-up waits for a running scan at most so long. */
 #define PATIENCE_MS 30000
+/* Between a run that failed and the next: doubled each time. */
+#define RETRY_FIRST_MS 2000
+#define RETRY_MOST_MS  600000
 
 /* A list of what accounts asked for, as its rows were read. */
 struct wants {
@@ -36,13 +45,63 @@ struct indexer {
     struct indexer_options options;
     struct wants reading; /* what the child reads */
     struct wants done;    /* read, and not told yet */
-    pid_t child;          /* 0: none */
-    int64_t deadline_ms;  /* look-ups wait for the child so long; 0: not */
-    int64_t ended_ms;     /* boot time when the last child ended; 0: none has */
+    struct wants missed;  /* what a run that failed was to read */
+    int64_t failures;     /* of runs, one after another */
+    const char *reason;   /* of the last; "" */
+    int64_t retry_ms;     /* boot time of the next run; 0: not failing */
+    int64_t retry_unix_ms;
+    bool told;           /* the four above, in a commit */
+    pid_t child;         /* 0: none */
+    int64_t deadline_ms; /* look-ups wait for the child so long; 0: not */
+    int64_t ended_ms;    /* boot time when the last child ended; 0: none has */
     char program[PATH_MAX];
 };
 
-static void settle(struct indexer *ix);
+static void forget(struct wants *wants)
+{
+    free(wants->list);
+    *wants = (struct wants){.list = NULL};
+}
+
+/* The first list is the second's now. Each holds all that was asked for and not
+ * told when it was read, so it takes the place of an older one. */
+static void move(struct wants *from, struct wants *to)
+{
+    if (from->n > 0) {
+        free(to->list);
+        *to = *from;
+        *from = (struct wants){.list = NULL};
+    }
+}
+
+static void note_success(struct indexer *ix)
+{
+    ix->told = false;
+    ix->failures = 0;
+    ix->reason = "";
+    ix->retry_ms = 0;
+    ix->retry_unix_ms = 0;
+    forget(&ix->missed);
+    move(&ix->reading, &ix->done);
+}
+
+static void note_failure(struct indexer *ix, const char *reason)
+{
+    int64_t wait_ms = RETRY_FIRST_MS;
+
+    for (int64_t i = 0; i < ix->failures && wait_ms < RETRY_MOST_MS; i++) {
+        wait_ms *= 2;
+    }
+    wait_ms = wait_ms < RETRY_MOST_MS ? wait_ms : RETRY_MOST_MS;
+    ix->told = false;
+    ix->failures++;
+    ix->reason = reason;
+    ix->retry_ms = clock_boot_ms() + wait_ms;
+    ix->retry_unix_ms = clock_unix_ms() + wait_ms;
+    move(&ix->reading, &ix->missed);
+    log_warn(NULL, "the library was not indexed (%s): again in %lld s", reason,
+             (long long)(wait_ms / 1000));
+}
 
 static void start(struct indexer *ix)
 {
@@ -54,7 +113,9 @@ static void start(struct indexer *ix)
 
     /* The child starts without the daemon's blocked signals. */
     (void)sigemptyset(&none);
-    if (posix_spawnattr_init(&attr) != 0) {
+    err = posix_spawnattr_init(&attr);
+    if (err != 0) {
+        note_failure(ix, rc_name(RC_NOMEM));
         return;
     }
     (void)posix_spawnattr_setsigmask(&attr, &none);
@@ -70,7 +131,7 @@ static void start(struct indexer *ix)
         log_warn(NULL, "%s index: %s", ix->program, strerror(err));
         ix->child = 0;
         ix->ended_ms = clock_boot_ms();
-        settle(ix); /* its files stay as they are: waiting */
+        note_failure(ix, rc_name(RC_IO));
         return;
     }
     ix->deadline_ms = clock_boot_ms() + PATIENCE_MS;
@@ -90,6 +151,7 @@ enum rc indexer_new(const struct indexer_options *options, struct indexer **out)
         return RC_NOMEM;
     }
     ix->options = *options;
+    ix->reason = "";
     if (!child_program(ix->program)) {
         log_warn(NULL, "the program aside is not beside asided: the library "
                        "is not indexed");
@@ -98,6 +160,9 @@ enum rc indexer_new(const struct indexer_options *options, struct indexer **out)
     } else if (indexer_has_documents(ix)) {
         start(ix);
     }
+    /* How a runtime before this one left it stands until the child has ended;
+     * where there is nothing to read, nothing fails. */
+    ix->told = ix->child > 0;
     *out = ix;
     return RC_OK;
 }
@@ -111,8 +176,9 @@ void indexer_free(struct indexer *ix)
         (void)kill(ix->child, SIGTERM);
         (void)waitpid(ix->child, NULL, 0);
     }
-    free(ix->reading.list);
-    free(ix->done.list);
+    forget(&ix->reading);
+    forget(&ix->done);
+    forget(&ix->missed);
     free(ix);
 }
 
@@ -136,7 +202,8 @@ void indexer_want(struct indexer *ix, const struct library_want *list, size_t n)
 
     for (size_t i = 0; i < n; i++) {
         news = news ||
-               (!is_in(&ix->reading, &list[i]) && !is_in(&ix->done, &list[i]));
+               (!is_in(&ix->reading, &list[i]) && !is_in(&ix->done, &list[i]) &&
+                !is_in(&ix->missed, &list[i]));
     }
     if (!news || ix->child > 0 || ix->program[0] == '\0') {
         return;
@@ -146,19 +213,21 @@ void indexer_want(struct indexer *ix, const struct library_want *list, size_t n)
         return; /* asked again at the next ring */
     }
     memcpy(copy, list, n * sizeof(*copy));
+    forget(&ix->reading);
     ix->reading = (struct wants){.list = copy, .n = n};
     start(ix);
 }
 
-/* The child has read what it was started for. The list holds all that was
- * asked for and not told then, so it takes the place of an older one. */
-static void settle(struct indexer *ix)
+bool indexer_has_news(const struct indexer *ix)
 {
-    if (ix->reading.n > 0) {
-        free(ix->done.list);
-        ix->done = ix->reading;
-        ix->reading = (struct wants){.list = NULL};
-    }
+    return ix->done.n > 0 || !ix->told;
+}
+
+struct library_run indexer_run(const struct indexer *ix)
+{
+    return (struct library_run){.failures = ix->failures,
+                                .reason = ix->reason,
+                                .retry_ms = ix->retry_unix_ms};
 }
 
 const struct library_want *indexer_done(const struct indexer *ix, size_t *n)
@@ -169,8 +238,8 @@ const struct library_want *indexer_done(const struct indexer *ix, size_t *n)
 
 void indexer_told(struct indexer *ix)
 {
-    free(ix->done.list);
-    ix->done = (struct wants){.list = NULL};
+    forget(&ix->done);
+    ix->told = true;
 }
 
 /* --- the child --------------------------------------------------------------- */
@@ -180,36 +249,63 @@ bool indexer_ready(struct indexer *ix)
     if (ix->child > 0) {
         return ix->deadline_ms == 0;
     }
-    if (ix->program[0] == '\0' || clock_boot_ms() - ix->ended_ms < FRESH_MS) {
+    if (ix->program[0] == '\0' || ix->failures > 0 ||
+        clock_boot_ms() - ix->ended_ms < FRESH_MS) {
         return true;
     }
     start(ix);
     return ix->child == 0;
 }
 
-int64_t indexer_deadline_ms(const struct indexer *ix)
+int64_t indexer_due_ms(const struct indexer *ix)
 {
-    return ix->child > 0 ? ix->deadline_ms : 0;
+    return ix->child > 0 ? ix->deadline_ms : ix->retry_ms;
 }
 
-void indexer_give_up_waiting(struct indexer *ix)
+bool indexer_tick(struct indexer *ix, int64_t now_ms)
 {
-    ix->deadline_ms = 0;
+    int64_t due_ms = indexer_due_ms(ix);
+
+    if (due_ms == 0 || now_ms < due_ms) {
+        return false;
+    }
+    if (ix->child > 0) {
+        ix->deadline_ms = 0;
+        return true;
+    }
+    move(&ix->missed, &ix->reading);
+    start(ix);
+    return false;
+}
+
+/* NULL: all was read that can be. */
+static const char *failure_of(int status)
+{
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+
+    if (code == 0 || code == 1) {
+        return NULL;
+    }
+    code -= LIBRARY_INDEX_EXIT_FAILED;
+    return code > 0 && code < RC__MAX ? rc_name((enum rc)code) : "died";
 }
 
 bool indexer_reap(struct indexer *ix)
 {
+    const char *failure;
     int status;
 
     if (ix == NULL || ix->child <= 0 ||
         waitpid(ix->child, &status, WNOHANG) != ix->child) {
         return false;
     }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        log_warn(NULL, "the indexer ended with status %d", status);
-    }
+    failure = failure_of(status);
     ix->child = 0;
     ix->ended_ms = clock_boot_ms();
-    settle(ix);
+    if (failure == NULL) {
+        note_success(ix);
+    } else {
+        note_failure(ix, failure);
+    }
     return true;
 }

@@ -312,20 +312,15 @@ static enum rc tell_endpoint(struct store *st, void *arg)
     return store_endpoint_set(st, rt->endpoint, clock_unix_ms());
 }
 
-static bool has_library_news(const struct runtime *rt)
-{
-    size_t n;
-
-    return indexer_done(rt->indexer, &n) != NULL;
-}
-
 static enum rc tell_library(struct store *st, void *arg)
 {
     const struct runtime *rt = arg;
+    struct library_run run = indexer_run(rt->indexer);
     size_t n;
     const struct library_want *list = indexer_done(rt->indexer, &n);
+    enum rc rc = store_library_run_set(st, rt->mem, &run);
 
-    return store_library_done(st, list, n);
+    return rc == RC_OK ? store_library_done(st, list, n) : rc;
 }
 
 /* --- after the commit -------------------------------------------------- */
@@ -392,12 +387,18 @@ static int64_t renewal_ms(const struct runtime *rt)
     return 0;
 }
 
+/* Something is to be told that is no Run's. */
+static bool has_news(const struct runtime *rt)
+{
+    return !rt->endpoint_told || indexer_has_news(rt->indexer) ||
+           servers_news(rt);
+}
+
 static bool anything_due(const struct runtime *rt, int64_t now)
 {
     int64_t renewal = renewal_ms(rt);
 
-    if (!rt->endpoint_told || has_library_news(rt) || servers_news(rt) ||
-        (renewal != 0 && now >= renewal)) {
+    if (has_news(rt) || (renewal != 0 && now >= renewal)) {
         return true;
     }
     for (size_t i = 0; i < rt->n_lives; i++) {
@@ -433,7 +434,7 @@ static enum rc step_all(struct runtime *rt, struct live **done, size_t *n,
     if (rc == RC_OK && !rt->endpoint_told) {
         rc = store_batch_call(rt->store, tell_endpoint, rt, &result);
     }
-    if (rc == RC_OK && has_library_news(rt)) {
+    if (rc == RC_OK && indexer_has_news(rt->indexer)) {
         rc = store_batch_call(rt->store, tell_library, rt, &result);
     }
     if (rc == RC_OK && servers_news(rt)) {
@@ -534,8 +535,7 @@ static void earlier(int64_t *at, int64_t other)
 /* Boot time of the next commit; 0: nothing waits for one. */
 static int64_t next_commit_ms(const struct runtime *rt, int64_t now)
 {
-    bool news = !rt->endpoint_told || has_library_news(rt) || servers_news(rt);
-    int64_t at = news ? now : 0;
+    int64_t at = has_news(rt) ? now : 0;
 
     earlier(&at, renewal_ms(rt));
     for (size_t i = 0; i < rt->n_lives; i++) {
@@ -563,7 +563,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
     earlier(&at, mcp_deadline_ms(rt->mcp));
     earlier(&at, web_turns_deadline_ms(rt->web_turns));
     if (rt->indexer != NULL) {
-        earlier(&at, indexer_deadline_ms(rt->indexer));
+        earlier(&at, indexer_due_ms(rt->indexer));
     }
     if (at == 0) {
         return -1;
@@ -685,9 +685,7 @@ static enum rc turn(struct runtime *rt)
     if ((fds[0].readable || due) && (doorbell_drain(rt->bell) || due)) {
         read_changes(rt, now);
     }
-    if (rt->indexer != NULL && indexer_deadline_ms(rt->indexer) != 0 &&
-        now >= indexer_deadline_ms(rt->indexer)) {
-        indexer_give_up_waiting(rt->indexer);
+    if (rt->indexer != NULL && indexer_tick(rt->indexer, now)) {
         tool_resume(rt);
     }
     mcp_tick(rt->mcp, now);

@@ -558,15 +558,19 @@ bool indexer_has_documents(const struct indexer *);
 /* All that accounts ask to be read (store_library.h): a child is started, unless
  * one is at work; then this is to be called again when it has ended. */
 void indexer_want(struct indexer *, const struct library_want *, size_t n);
-/* What was asked and is read, to be told in a commit; NULL: nothing. */
+/* Whether there is something to be told in a commit: what was asked and is
+ * read, and how the last run ended. */
+bool indexer_has_news(const struct indexer *);
 const struct library_want *indexer_done(const struct indexer *, size_t *n);
+struct library_run indexer_run(const struct indexer *);
 void indexer_told(struct indexer *);
-/* True if the index is fresh enough to search; else a child is at work. */
+/* True if the index is as fresh as can be had; else a child is at work. */
 bool indexer_ready(struct indexer *);
-/* Boot time until which look-ups wait for the child; 0: none at work, or they
- * no longer wait. */
-int64_t indexer_deadline_ms(const struct indexer *);
-void indexer_give_up_waiting(struct indexer *);
+/* Boot time when indexer_tick is to be called; 0: not at all. */
+int64_t indexer_due_ms(const struct indexer *);
+/* A run that failed is made again. True if look-ups have waited long enough for
+ * the child. */
+bool indexer_tick(struct indexer *, int64_t now_ms);
 /* A child has ended (SIGCHLD): true if it was the indexer. */
 bool indexer_reap(struct indexer *);
 

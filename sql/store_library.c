@@ -1,5 +1,7 @@
 #include "sql/store_library.h"
 
+#include <string.h>
+
 #include "sql/store_audit.h"
 #include "sql/store_priv.h"
 
@@ -118,4 +120,59 @@ enum rc store_library_done(struct store *st, const struct library_want *list,
         }
     }
     return rc;
+}
+
+enum rc store_library_run_get(struct store *st, struct arena *a,
+                              struct library_run *out)
+{
+    struct dbq *q = db_use(st->db, STMT_SCAN_RUN_GET);
+    struct library_run run = {0};
+    enum rc rc;
+
+    if (db_next(q)) {
+        run.failures = db_i64(q, 0);
+        run.reason = db_text(q, 1, a);
+        run.retry_ms = db_i64(q, 2);
+    }
+    rc = db_end(q);
+    if (rc == RC_OK && run.reason == NULL) {
+        rc = RC_TOO_LARGE;
+    }
+    if (rc == RC_OK) {
+        *out = run;
+    }
+    return rc;
+}
+
+static enum rc tell_all(struct store *st, struct arena *a)
+{
+    struct library_want *list = NULL;
+    size_t n = 0;
+    enum rc rc = store_read_list(db_use(st->db, STMT_SCAN_ACCOUNTS), a,
+                                 read_want, sizeof(*list), &list, &n);
+
+    for (size_t i = 0; rc == RC_OK && i < n; i++) {
+        rc = tell(st, list[i].account_id);
+    }
+    return rc;
+}
+
+enum rc store_library_run_set(struct store *st, struct arena *a,
+                              const struct library_run *run)
+{
+    struct library_run before;
+    struct dbq *q;
+    enum rc rc = store_library_run_get(st, a, &before);
+
+    if (rc != RC_OK ||
+        (before.failures == run->failures && before.retry_ms == run->retry_ms &&
+         strcmp(before.reason, run->reason) == 0)) {
+        return rc;
+    }
+    q = db_use(st->db, STMT_SCAN_RUN_SET);
+    db_bind_i64(q, ":failures", run->failures);
+    db_bind_text(q, ":reason", run->reason);
+    db_bind_i64(q, ":retry_ms", run->retry_ms);
+    rc = db_run(q);
+    return rc == RC_OK ? tell_all(st, a) : rc;
 }

@@ -42,4 +42,17 @@ enum rc store_library_wants(struct store *, struct arena *,
 enum rc store_library_done(struct store *, const struct library_want *,
                            size_t n) RC_MUST_CHECK;
 
+/* How the indexer fares. */
+struct library_run {
+    int64_t failures;   /* of runs as a whole, one after another; 0: none */
+    const char *reason; /* of the last: the name of an rc, or "died"; "" */
+    int64_t retry_ms;   /* Unix milliseconds: the next run; 0: not failing */
+};
+enum rc store_library_run_get(struct store *, struct arena *,
+                              struct library_run *) RC_MUST_CHECK;
+/* Record it; inside a transaction. If it is other than before, the pages of all
+ * accounts look again. */
+enum rc store_library_run_set(struct store *, struct arena *,
+                              const struct library_run *) RC_MUST_CHECK;
+
 #endif

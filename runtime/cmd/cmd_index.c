@@ -55,13 +55,14 @@ static int run(const struct conf *conf, int64_t wait_ms)
                                             .wait_ms = wait_ms};
     enum rc rc = library_index_run(&options, &counts);
 
-    if (rc == RC_CONFLICT) {
+    if (rc == RC_CONFLICT && wait_ms == 0) {
         return 0;
     }
     if (rc != RC_OK) {
         (void)fprintf(stderr, "aside: the library was not indexed: %s\n",
                       rc_name(rc));
-        return 1;
+        return LIBRARY_INDEX_EXIT_FAILED +
+               (int)(rc == RC_CONFLICT ? RC_BUSY : rc);
     }
     print_counts(&counts);
     return counts.folders_failed == 0 ? 0 : 1;

@@ -9,7 +9,8 @@
 #define ASIDE_RUNTIME_CMD_INDEX_H
 
 /* Returns the exit status: 0 if all folders were read, 1 if not, 2 for wrong
- * usage. Blocks, for seconds. */
+ * usage, LIBRARY_INDEX_EXIT_FAILED and more if the run ended early. Blocks, for
+ * seconds. */
 int cmd_index(int argc, char **argv);
 
 #endif

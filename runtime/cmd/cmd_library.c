@@ -267,10 +267,11 @@ static int finish(struct work *w, enum audit_action why)
     enum rc rc = RC_OK;
 
     if (w->done > 0) {
+        enum rc told;
+
         rc = index_now(w);
-        if (rc == RC_OK) {
-            rc = tell(w, why);
-        }
+        told = tell(w, why);
+        rc = rc == RC_OK ? told : rc;
         if (rc != RC_OK) {
             (void)fprintf(stderr,
                           "aside: the files are in place, but were not "

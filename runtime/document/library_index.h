@@ -47,6 +47,10 @@ struct library_index_options {
     void *progress_arg;
 };
 
+/* What `aside index` ends with if the run ended early, more the enum rc: the
+ * runtime tries again then. */
+#define LIBRARY_INDEX_EXIT_FAILED 16
+
 /* RC_CONFLICT: another run is at work, after wait_ms too; nothing was done. RC_FULL: more than
  * LIBRARY_INDEX_MAX_DOCUMENTS; what fitted is stored. RC_IO, RC_DB, RC_BUSY,
  * RC_NOMEM: the run ended early. */

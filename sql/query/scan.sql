@@ -17,3 +17,15 @@ SELECT account_id, wanted FROM library_scan WHERE done < wanted;
 UPDATE library_scan
    SET done = :wanted
  WHERE account_id = :account AND done < :wanted;
+
+-- stmt: SCAN_RUN_GET read params=0 cols=3
+SELECT failures, reason, retry_ms FROM library_run WHERE id = 1;
+
+-- stmt: SCAN_RUN_SET write params=3 cols=0
+UPDATE library_run
+   SET failures = :failures, reason = :reason, retry_ms = :retry_ms
+ WHERE id = 1;
+
+-- stmt: SCAN_ACCOUNTS read scan params=0 cols=2
+-- All that have ever asked, as SCAN_LIST.
+SELECT account_id, wanted FROM library_scan;

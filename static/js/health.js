@@ -39,6 +39,7 @@ export function createHealth(store) {
         const calm = !store.tools.peek().some(isMissing)
             && health?.runtime === 'ok' && health.model !== 'unreachable'
             && health.model !== 'unauthorized'
+            && health.library !== 'failing'
             && store.active.peek().length === 0;
         if (!calm && Date.now() - at > AGAIN_MS) {
             read();

@@ -159,6 +159,7 @@ export interface Health {
     version: string;
     runtime: 'ok' | 'absent';
     model: 'ok' | 'unauthorized' | 'unreachable' | 'unknown';
+    library?: 'ok' | 'failing';
     model_name?: string;
     offline?: boolean;
 }
@@ -258,6 +259,7 @@ export interface LibraryRead {
     as_of: number;
     feed: string;
     indexing: boolean;
+    failing?: { reason: string, retry_at: number } | null;
     documents: LibraryDocument[];
     next: string | null;
     shared: number;

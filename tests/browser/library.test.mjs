@@ -2,7 +2,7 @@
 // choosing and dropping, by keyboard, in both languages, on a phone.
 
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { temporaryDir } from '../support/harness.mjs';
@@ -116,8 +116,15 @@ browserTest('without a runtime documents wait, in either language; a server that
     await page.tab.getByRole('button', { name: '资料库', exact: true }).click();
     await doc(page, 'later.md').getByText('等待读取').waitFor();
     await page.picture('64-library-zh');
+    // a run that fails is said, and made again
+    const lock = path.join(aside.dataDir, 'library.lock');
+    await rm(lock);
+    await mkdir(lock);
     await aside.restart('asided');
+    await page.tab.getByText('自动重试').waitFor();
+    await rm(lock, { recursive: true });
     await doc(page, 'later.md').getByText('1 个段落').waitFor();
+    await page.until(page.tab.getByText('自动重试'), (all) => all.length === 0);
   });
 
 browserTest('a page of the list that comes late does not put back an older list',

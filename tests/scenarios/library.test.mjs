@@ -285,6 +285,37 @@ test('a full disk is said, and leaves nothing', BOUND, async (t) => {
   assert.deepEqual((await readdir(path.join(w.dataDir, 'library', 'me'))).sort(), ['.lock', 'small.txt']);
 });
 
+test('a run of the indexer that fails is said, and made again by itself', BOUND, async (t) => {
+  const w = await startAside({ t });
+  const c = calls(w);
+  const lock = path.join(w.dataDir, 'library.lock');
+  const health = async () => (await w.api('GET', '/health')).json.library;
+  await w.kill('asided', 'SIGTERM');
+  await rm(lock, { force: true });
+  await mkdir(lock); // which cannot be opened as a file
+  assert.equal((await c.put('a.md', SEA)).status, 201);
+  assert.deepEqual([(await c.look()).failing, await health()], [null, 'ok']);
+  await w.restart('asided');
+  await settles(async () => (await c.look()).failing, 'it has failed');
+  assert.equal((await c.look()).failing.reason, 'io');
+  assert.ok((await c.look()).failing.retry_at > 0);
+  assert.equal(await health(), 'failing');
+  // what was asked stays asked, and nothing is told to be read
+  assert.deepEqual([(await c.look()).indexing, (await c.named('a.md')).state], [true, 'waiting']);
+  // who asks anew has it tried at once
+  const before = (await w.api('GET', '/overview')).json.as_of;
+  const at = (await c.look()).failing.retry_at;
+  assert.equal((await w.api('POST', '/library/index', {})).status, 200);
+  await settles(async () => (await c.look()).failing.retry_at > at, 'it has failed again, later');
+  // and when the cause is gone it is made good without being asked
+  await rm(lock, { recursive: true });
+  await indexed(c, 'a.md');
+  await settles(async () => !(await c.look()).indexing, 'all is read');
+  assert.deepEqual([(await c.look()).failing, await health()], [null, 'ok']);
+  const { json } = await w.api('GET', `/changes?after=${before}&wait=0`);
+  assert.ok(json.changes.filter((x) => x.kind === 'library.updated').length >= 3);
+});
+
 test('the command line adds, lists and removes, with and without Aside', BOUND, async (t) => {
   const w = await startAside({ t });
   const c = calls(w);

@@ -3,13 +3,13 @@
  * added, and the shared ones. Adding, by dropping or choosing; removing;
  * reading all again. A dialog over the page.
  *
- * @import { LibraryDocument, LibraryRead } from '../types.js'
+ * @import { Health, LibraryDocument, LibraryRead } from '../types.js'
  * @import { Upload } from '../uploads.js'
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import * as api from '../api.js';
-import { has, t } from '../i18n.js';
+import { has, t, when } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import { useNewest } from '../newest.js';
 import { persist } from '../send.js';
@@ -105,9 +105,7 @@ export function Library() {
                 ${error && html`<p class="refusal" role="alert">${error}</p>`}
                 <p class="find-state quiet" role="status">${!read
                     ? (error ? '' : t('library.loading'))
-                    : isRead ? t(store.health.value?.runtime === 'absent'
-                        ? 'library.absent' : 'library.reading')
-                    : said}</p>
+                    : stateOfReading(read, store.health.value) || said}</p>
                 <div class="finds library-list" tabindex="0" role="region"
                     aria-label=${t('library.documents')}>
                     <${Uploads} />
@@ -136,6 +134,19 @@ export function Library() {
                 </div>
             </div>
         </dialog>`;
+}
+
+/** @param {LibraryRead} read @param {Health | null} health */
+function stateOfReading({ indexing, failing }, health) {
+    if (health?.runtime === 'absent' && (indexing || failing)) {
+        return t('library.absent');
+    }
+    if (failing) {
+        const key = `library.failing.${failing.reason}`;
+        return t('library.failing', { at: when(failing.retry_at),
+            why: t(has(key) ? key : 'library.failing.other') });
+    }
+    return indexing ? t('library.reading') : '';
 }
 
 /** @param {number} n */

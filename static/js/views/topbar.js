@@ -82,6 +82,8 @@ export function Notices() {
         lines.push(t('health.model_unreachable'));
     } else if (health?.model === 'unauthorized') {
         lines.push(t('health.model_unauthorized'));
+    } else if (health?.library === 'failing') {
+        lines.push(t('health.library_failing'));
     }
     return html`<div class="notices" role="status" aria-live="polite">
         ${lines.map((line) => html`<p class="notice">${line}</p>`)}</div>`;
