@@ -12,17 +12,7 @@ CREATE TABLE audit (
                       OR actor = 'runtime'),
     actor_id   INTEGER NOT NULL,  -- the Run, session or token; a command's uid
     address    TEXT NOT NULL,     -- network address of who asked; '': inside
-    action     TEXT NOT NULL
-               CHECK (action = 'request' OR action = 'tool_call'
-                      OR action = 'message.send' OR action = 'run.end'
-                      OR action = 'run.start_research'
-                      OR action = 'run.adjust' OR action = 'run.reply'
-                      OR action = 'run.stop' OR action = 'run.continue'
-                      OR action = 'conversation.create'
-                      OR action = 'conversation.update'
-                      OR action = 'conversation.delete'
-                      OR action = 'library.add' OR action = 'library.remove'
-                      OR action = 'library.index'),
+    action     TEXT NOT NULL,     -- a word of states.c: 'run.stop'; they grow
     subject    TEXT NOT NULL,     -- its id as elsewhere: 'run_17'; '': none
     outcome    TEXT NOT NULL,     -- the state that the subject moved to, or ''
     detail     TEXT NOT NULL      -- a tool's name, a purpose, a reason, or ''
