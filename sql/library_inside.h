@@ -1,4 +1,4 @@
-/* library_inside.h - what library.c and library_write.c share. */
+/* library_inside.h - what the parts of library.h share. */
 #ifndef ASIDE_SQL_LIBRARY_INSIDE_H
 #define ASIDE_SQL_LIBRARY_INSIDE_H
 
@@ -21,5 +21,8 @@ struct library_found {
 /* RC_NOT_FOUND if there is none. */
 enum rc library_find_path(struct library *, const char *path,
                           struct library_found *) RC_MUST_CHECK;
+
+/* A document's path as it is given out. */
+const char *library_shown_path(const char *path);
 
 #endif
