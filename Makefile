@@ -335,10 +335,11 @@ format: ## lay out all C files
 LIBDIR := $(DESTDIR)$(PREFIX)/lib/aside
 install: all ## into $(PREFIX), with DESTDIR= in front
 	install -d $(LIBDIR)/bin $(DESTDIR)$(PREFIX)/bin \
-	   $(DESTDIR)$(PREFIX)/share/aside
+	   $(DESTDIR)$(PREFIX)/share/aside $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(PROGRAMS) $(LIBDIR)/bin
 	sh static/tools/install.sh $(BUILD)/static $(LIBDIR)/static
 	install -m 644 nginx/snippet.conf $(DESTDIR)$(PREFIX)/share/aside
+	install -m 644 docs/aside.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	ln -sf ../lib/aside/bin/aside $(DESTDIR)$(PREFIX)/bin/aside
 clean: ## remove all output but var/
 	rm -rf $(BUILD)

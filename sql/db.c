@@ -997,6 +997,11 @@ enum rc db_run_one(struct dbq *q)
     return rc;
 }
 
+bool db_has_fts5(void)
+{
+    return sqlite3_compileoption_used("ENABLE_FTS5") != 0;
+}
+
 int64_t db_last_id(struct db *db)
 {
     return sqlite3_last_insert_rowid(db->sqlite);

@@ -137,6 +137,7 @@ enum rc db_run(struct dbq *) RC_MUST_CHECK;
 /* The same, RC_CONFLICT unless it changed exactly one row. */
 enum rc db_run_one(struct dbq *) RC_MUST_CHECK;
 int64_t db_last_id(struct db *); /* row id of the last INSERT */
+bool db_has_fts5(void);          /* this SQLite was built with it */
 /* One integer; RC_NOT_FOUND without a row. The statement is ended. */
 enum rc db_one_i64(struct dbq *, int64_t *out) RC_MUST_CHECK;
 

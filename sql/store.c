@@ -66,6 +66,11 @@ enum rc store_as_of(struct store *st, int64_t *seq)
     return db_one_i64(db_use(st->db, STMT_FACT_AS_OF), seq);
 }
 
+bool store_has_fts5(void)
+{
+    return db_has_fts5();
+}
+
 enum rc store_newest(struct store *st, int64_t *seq)
 {
     return store_as_of(st, seq);

@@ -63,6 +63,9 @@ enum rc store_batch_try(struct store *, store_fn *, void *arg,
 enum rc store_batch_commit(struct store *) RC_MUST_CHECK;
 void store_batch_abort(struct store *);
 
+/* Whether this SQLite can index words, which library and search need. */
+bool store_has_fts5(void);
+
 /* The newest seq, inside a transaction or outside of one. */
 enum rc store_newest(struct store *, int64_t *seq) RC_MUST_CHECK;
 

@@ -3,10 +3,15 @@
 #include <string.h>
 
 #include "runtime/cmd/cmd_audit.h"
+#include "runtime/cmd/cmd_config.h"
+#include "runtime/cmd/cmd_doctor.h"
 #include "runtime/cmd/cmd_index.h"
 #include "runtime/cmd/cmd_library.h"
 #include "runtime/cmd/cmd_read.h"
 #include "runtime/cmd/cmd_run.h"
+#include "runtime/cmd/cmd_runs.h"
+#include "runtime/cmd/cmd_status.h"
+#include "runtime/cmd/cmd_watch.h"
 
 struct verb {
     const char *name;
@@ -18,6 +23,11 @@ struct verb {
 static const struct verb VERBS[] = {
     {"audit", cmd_audit, "[-c file] [-a account] [-n lines] [--json]",
      "what was done, by whom, when and from where; newest first"},
+    {"config", cmd_config, "check [-c file] [--json]",
+     "whether a start would take the configuration"},
+    {"doctor", cmd_doctor,
+     "[-c file] [-u address] [-s socket] [-w seconds] [--json]",
+     "look for the usual faults of a set-up, and say what to do"},
     {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
     {"read", cmd_read, "type charset < document",
      "turn a document into passages; the runtime calls it"},
@@ -26,6 +36,13 @@ static const struct verb VERBS[] = {
      "documents of an account, beside the shared folders"},
     {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
      "start everything in the foreground, behind an nginx of its own"},
+    {"runs", cmd_runs,
+     "[-c file] [-a account] [-n number] [--json] [active|<state>]",
+     "the Runs of an account, newest first"},
+    {"status", cmd_status, "[-c file] [--json]",
+     "whether all is well; exit status 1 if not"},
+    {"watch", cmd_watch, "[-c file] [-a account] [--json] [<run>]",
+     "what happens, as it happens; with a Run, until it ends"},
 };
 
 #define N_VERBS (sizeof(VERBS) / sizeof(VERBS[0]))

@@ -1,5 +1,6 @@
 #include "runtime/cmd/cmd.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 #define ARENA_BYTES ((size_t)256 << 20)
 #define JSON_BYTES  ((size_t)256 << 20)
 
+#define LINES_MAX        1000000
+#define WAIT_MAX_SECONDS 55 /* that the responder holds a poll */
+
 int cmd_fail(const char *what, const char *why)
 {
     (void)fprintf(stderr, "aside: %s: %s\n", what, why);
@@ -25,19 +29,62 @@ int cmd_fail_rc(const char *what, enum rc rc)
     return cmd_fail(what, rc_name(rc));
 }
 
-static int misuse(const char *verb, const char *usage)
+int cmd_misuse(const char *verb, const char *usage)
 {
     (void)fprintf(stderr, "usage: aside %s %s\n", verb, usage);
     return CMD_MISUSE;
 }
 
-static bool take_limit(struct cmd *cmd, const char *text)
+static bool take_number(const char *text, int64_t most, int64_t *out)
 {
     char *end = NULL;
 
-    cmd->limit = strtoll(text, &end, 10);
-    return end != text && *end == '\0' && cmd->limit > 0 &&
-           cmd->limit <= 1000000;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && *out > 0 &&
+           *out <= most;
+}
+
+static bool take_option(struct cmd *cmd, int option, const char **file)
+{
+    switch (option) {
+    case 'c':
+        *file = optarg;
+        return true;
+    case 'a':
+        cmd->account = optarg;
+        return true;
+    case 'u':
+        cmd->url = optarg;
+        return true;
+    case 's':
+        cmd->socket = optarg;
+        return true;
+    case 'j':
+        cmd->json = true;
+        return true;
+    case 'n':
+        return take_number(optarg, LINES_MAX, &cmd->limit);
+    case 'w':
+        return take_number(optarg, WAIT_MAX_SECONDS, &cmd->wait_seconds);
+    default:
+        return false;
+    }
+}
+
+/* getopt's letters of the verb: those that its usage names, as "[-c file]". */
+static void letters_of(const char *usage, char out[32])
+{
+    size_t n = 0;
+
+    for (const char *p = strchr(usage, '['); p != NULL && n + 2 < 32;
+         p = strchr(p + 1, '[')) {
+        if (p[1] == '-' && p[2] != '-') {
+            out[n++] = p[2];
+            out[n++] = ':';
+        }
+    }
+    out[n] = '\0';
 }
 
 int cmd_open(struct cmd *cmd, int argc, char **argv, const char *usage)
@@ -45,26 +92,21 @@ int cmd_open(struct cmd *cmd, int argc, char **argv, const char *usage)
     static const struct option LONG[] = {{"json", no_argument, NULL, 'j'},
                                          {NULL, 0, NULL, 0}};
     const char *file = NULL;
-    char err[512];
+    char letters[32];
     int option;
 
     *cmd = (struct cmd){.account = NULL};
+    letters_of(usage, letters);
     optind = 1;
-    while ((option = getopt_long(argc, argv, "c:a:n:", LONG, NULL)) != -1) {
-        if (option == 'c') {
-            file = optarg;
-        } else if (option == 'a') {
-            cmd->account = optarg;
-        } else if (option == 'j') {
-            cmd->json = true;
-        } else if (option != 'n' || !take_limit(cmd, optarg)) {
-            return misuse(argv[0], usage);
+    while ((option = getopt_long(argc, argv, letters, LONG, NULL)) != -1) {
+        if (!take_option(cmd, option, &file)) {
+            return cmd_misuse(argv[0], usage);
         }
     }
     cmd->words = argv + optind;
     cmd->n_words = argc - optind;
-    if (conf_load(file, &cmd->conf, err, sizeof(err)) != RC_OK) {
-        return cmd_fail("configuration", err);
+    if (conf_load(file, &cmd->conf, cmd->error, sizeof(cmd->error)) != RC_OK) {
+        return cmd_fail("configuration", cmd->error);
     }
     log_open("aside", (enum log_level)cmd->conf.log_level);
     cmd->arena = arena_new(ARENA_BYTES);
@@ -107,6 +149,36 @@ enum rc cmd_account(struct cmd *cmd, int64_t *id)
         }
     }
     return rc;
+}
+
+enum rc cmd_account_or_only(struct cmd *cmd, int64_t *id)
+{
+    if (cmd->account == NULL && cmd->conf.auth == CONF_AUTH_NONE) {
+        cmd->account = "me";
+    }
+    if (cmd->account == NULL) {
+        (void)cmd_fail("there are several accounts", "say which with -a");
+        return RC_NOT_FOUND;
+    }
+    return cmd_account(cmd, id);
+}
+
+int cmd_on_store(int argc, char **argv, const char *usage, int most, cmd_fn *fn)
+{
+    struct cmd cmd;
+    int status = cmd_open(&cmd, argc, argv, usage);
+
+    if (status == CMD_DONE && cmd.n_words > most) {
+        status = cmd_misuse(argv[0], usage);
+    }
+    if (status == CMD_DONE) {
+        status = cmd_open_store(&cmd);
+    }
+    if (status == CMD_DONE) {
+        status = fn(&cmd);
+    }
+    cmd_close(&cmd);
+    return status;
 }
 
 const char *cmd_time(int64_t unix_ms, char out[CMD_TIME_BYTES])

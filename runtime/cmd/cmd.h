@@ -5,6 +5,9 @@
  *   -a account   of this account alone
  *   -n number    at most so many lines
  *   --json       one JSON object instead of lines for a person
+ *   -u address   of the web server in front, prefix and all
+ *   -s socket    of a responder
+ *   -w seconds   to hold a poll
  *
  * Exit status: 0 done, 1 failed with a line on stderr, 2 misused.
  */
@@ -28,8 +31,12 @@ struct cmd {
     struct arena *arena;
     const char *account; /* NULL: not named */
     int64_t limit;       /* 0: not named */
+    const char *url;     /* NULL: not named */
+    const char *socket;  /* NULL: not named */
+    int64_t wait_seconds;
     bool json;
-    char **words; /* what stands behind the options */
+    char error[512]; /* of the configuration; "": none */
+    char **words;    /* what stands behind the options */
     int n_words;
 };
 
@@ -41,10 +48,21 @@ int cmd_open(struct cmd *, int argc, char **argv, const char *usage);
 int cmd_open_store(struct cmd *);
 void cmd_close(struct cmd *);
 
+/* A whole verb: open, the database, fn, close. most: words that may stand behind
+ * the options. */
+typedef int cmd_fn(struct cmd *);
+int cmd_on_store(int argc, char **argv, const char *usage, int most, cmd_fn *);
+
 /* The id of the named account; 0 if none is named. RC_NOT_FOUND, having said
  * so: there is no such account. */
 enum rc cmd_account(struct cmd *, int64_t *id) RC_MUST_CHECK;
 
+/* The same, but without a login there is only one account, and it need not be
+ * named. RC_NOT_FOUND also where it should have been. */
+enum rc cmd_account_or_only(struct cmd *, int64_t *id) RC_MUST_CHECK;
+
+/* How the verb is used, on stderr; CMD_MISUSE. */
+int cmd_misuse(const char *verb, const char *usage);
 /* "aside: what: why" on stderr; CMD_FAILED. */
 int cmd_fail(const char *what, const char *why);
 int cmd_fail_rc(const char *what, enum rc);

@@ -74,16 +74,6 @@ static int show(struct cmd *cmd)
 
 int cmd_audit(int argc, char **argv)
 {
-    struct cmd cmd;
-    int status = cmd_open(&cmd, argc, argv,
-                          "[-c file] [-a account] [-n lines] [--json]");
-
-    if (status == CMD_DONE) {
-        status = cmd_open_store(&cmd);
-    }
-    if (status == CMD_DONE) {
-        status = show(&cmd);
-    }
-    cmd_close(&cmd);
-    return status;
+    return cmd_on_store(argc, argv,
+                        "[-c file] [-a account] [-n lines] [--json]", 0, show);
 }
