@@ -134,6 +134,7 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define db_run              own_db_run
 #define db_run_one          own_db_run_one
 #define db_last_id          own_db_last_id
+#define db_has_fts5         own_db_has_fts5
 #define db_one_i64          own_db_one_i64
 #define db_data_version     own_db_data_version
 #define db_check_statement  own_db_check_statement
