@@ -109,8 +109,11 @@ $(OUT)/asided: $(OUT)/runtime/main.o $(RUNTIME) $(STORE)
 $(OUT)/aside: $(OUT)/runtime/cmd/aside.o $(RUNTIME) $(STORE)
 	$(link)
 
-$(OUT)/check: $(call obj,$(CHECK_SRC)) $(RUNTIME) $(OFFLINE) $(FCGI) $(STORE)
-	$(CC) $(CFLAGS) $(SANF) -o $@ $(filter %.o %.a,$^) -lcheck -lsubunit -lrt $(LIBS)
+# The tests' allocations are led through tests/support/short_memory.c.
+comma := ,
+WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup)
+$(OUT)/check: $(call obj,$(CHECK_SRC) tests/fuzz/stage.c tests/fuzz/fuzz.c) $(RUNTIME) $(OFFLINE) $(FCGI) $(STORE)
+	$(CC) $(CFLAGS) $(SANF) $(WRAP) -o $@ $(filter %.o %.a,$^) -lcheck -lsubunit -lrt $(LIBS)
 
 # Each target of tests/fuzz/ is a program of its own for the fuzzer, which brings
 # main; to be replayed they are one, and their entries have names of their own.
@@ -151,6 +154,7 @@ RUN_PACKAGES := gcc libc6-dev libfcgi-dev libcmark-dev libsqlite3-dev libcurl4-o
    libcjson-dev libxml2-dev libsodium-dev libutf8proc-dev nginx-light spawn-fcgi sqlite3-doc \
    poppler-utils
 TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium-headless-shell
+STRICT_PACKAGES := valgrind
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy cppcheck
 BENCH_PACKAGES := wrk
@@ -181,13 +185,15 @@ add="install --no-install-recommends --reinstall $$missing"; \
 $$get $$add || { $$get update && $$get $$add; }
 endef
 
-.PHONY: deps deps-test deps-lint deps-bench deps-fuzz
+.PHONY: deps deps-test deps-lint deps-bench deps-fuzz deps-strict
 deps: ## install what make run needs
 	$(call install,$(RUN_PACKAGES))
 deps-test:
 	$(call install,$(TEST_PACKAGES))
 deps-lint:
 	$(call install,$(TEST_PACKAGES) $(LINT_PACKAGES))
+deps-strict:
+	$(call install,$(TEST_PACKAGES) $(STRICT_PACKAGES))
 deps-fuzz:
 	$(call install,$(TEST_PACKAGES) $(FUZZ_PACKAGES))
 deps-bench:
@@ -282,6 +288,16 @@ fuzz: deps-fuzz ## look for inputs that break a parser; SECONDS=, ONLY=
 	done
 fuzz-build: $(FUZZERS)
 
+# --- stricter runs ------------------------------------------------------------------
+# A whole Aside under load, in programs that are watched from inside or outside.
+.PHONY: tsan valgrind
+tsan: deps-test ## the responder's threads under load, a minute
+	@$(BUILDING) SAN=thread programs
+	$(NODE_TEST) 1 tests/strict/threads.test.mjs
+valgrind: deps-strict ## both processes under memcheck, two minutes
+	@$(BUILDING) programs
+	$(NODE_TEST) 1 tests/strict/valgrind.test.mjs
+
 # --- figures ----------------------------------------------------------------------
 # On the release build. ONLY=accept,wake,stream,rest chooses some; BENCH_REST=60
 # watches the processes at rest for so many seconds.
@@ -292,7 +308,6 @@ bench: deps-bench ## figures against their goals, into var/bench/
 	node tests/bench/bench.mjs $(subst $(comma), ,$(ONLY))
 .PHONY: bench-tools
 bench-tools: $(BENCH_TOOLS)
-comma := ,
 
 $(BENCH_TOOLS): $(OUT)/bench/%: $(OUT)/tests/bench/%.o \
    $(OUT)/tests/bench/wire.o $(STORE)

@@ -348,7 +348,11 @@ enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
     cJSON *args = NULL;
     enum rc rc;
 
-    if (json_parse(t->arguments, strlen(t->arguments), &args, NULL) != RC_OK) {
+    rc = json_parse(t->arguments, strlen(t->arguments), &args, NULL);
+    if (rc == RC_NOMEM) {
+        return rc;
+    }
+    if (rc != RC_OK) {
         return tool_settle_inside(
             s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
             "broken arguments");

@@ -16,10 +16,11 @@
 /* Longer titles and headings tell no more. */
 #define LABEL_BYTES 200
 
+/* Without memory to tell: more than fits anywhere. */
 static int64_t size_of(const cJSON *tree)
 {
     struct buf text;
-    int64_t size = INT64_MAX;
+    int64_t size = INT64_MAX / 2;
 
     buf_init(&text, 16u << 20);
     if (json_print(tree, &text) == RC_OK) {
@@ -287,15 +288,16 @@ enum rc excerpt_result(const struct excerpt *e, struct buf *out)
     size_t len = strlen(e->result);
     cJSON *tree = NULL;
     cJSON *passages;
-    enum rc rc = RC_OK;
+    enum rc rc;
 
     if (e->from == 0 && tokens_estimate(e->result, len) <= e->max_tokens) {
         buf_add(out, e->result, len);
         return buf_rc(out);
     }
-    if (json_parse(e->result, len, &tree, NULL) != RC_OK) {
+    rc = json_parse(e->result, len, &tree, NULL);
+    if (rc != RC_OK) {
         put_text(e, out);
-        return buf_rc(out);
+        return rc == RC_NOMEM ? rc : buf_rc(out);
     }
     passages = cJSON_GetObjectItemCaseSensitive(tree, "passages");
     if (cJSON_GetArraySize(passages) > 0) {

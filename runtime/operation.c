@@ -373,9 +373,14 @@ enum rc operation_run(struct step *s, const struct request *q,
         if (strcmp(OPERATIONS[i].name, call->name) != 0) {
             continue;
         }
-        if (!call->arguments_valid ||
-            json_parse(call->arguments, strlen(call->arguments), &args, NULL) !=
-                RC_OK) {
+        rc = !call->arguments_valid
+                 ? RC_INVALID
+                 : json_parse(call->arguments, strlen(call->arguments), &args,
+                              NULL);
+        if (rc == RC_NOMEM) {
+            return rc;
+        }
+        if (rc != RC_OK) {
             refuse(out, "{\"error\":\"the arguments are not a JSON object\"}");
             return RC_OK;
         }

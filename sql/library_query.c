@@ -57,6 +57,7 @@ static uint32_t next_char(const char *s, size_t *len)
     const unsigned char *u = (const unsigned char *)s;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t want = u[0] < 0x80    ? 1
+                  : u[0] >= 0xF8 ? 0
                   : u[0] >= 0xF0 ? 4
                   : u[0] >= 0xE0 ? 3
                   : u[0] >= 0xC0 ? 2

@@ -31,6 +31,7 @@ static suite_fn *const SUITES[] = {
     log_suite,
     mcp_message_suite,
     mcp_tool_suite,
+    memory_suite,
     model_suite,
     model_chat_suite,
     moves_suite,

@@ -139,6 +139,7 @@ struct page {
     bool row_starts;    /* no cell yet in this row */
     bool head_row;      /* all cells so far are head cells */
     size_t total_bytes; /* of text given out */
+    bool lacked_memory; /* a text was lost */
 };
 
 static int compare_named(const void *name, const void *entry)
@@ -243,6 +244,13 @@ static bool repeats_title(const struct page *pg)
            memcmp(pg->text.data, pg->title.data, pg->text.len) == 0;
 }
 
+/* For the next use; that it lacked memory is not forgotten. */
+static void clear(struct page *pg, struct buf *b)
+{
+    pg->lacked_memory = pg->lacked_memory || b->rc == RC_NOMEM;
+    buf_clear(b);
+}
+
 /* End the block in hand and begin one of another kind. */
 static void begin_block(struct page *pg, enum block_kind kind)
 {
@@ -254,7 +262,7 @@ static void begin_block(struct page *pg, enum block_kind kind)
         }
         give(pg, pg->kind, pg->text.data, pg->text.len);
     }
-    buf_clear(&pg->text);
+    clear(pg, &pg->text);
     pg->words_at = 0;
     pg->link_len = 0;
     pg->kind = kind;
@@ -550,7 +558,7 @@ static void start_link(struct page *pg, const xmlChar **atts)
 
     pg->link_depth = pg->depth;
     pg->words_at = pg->text.len;
-    buf_clear(&pg->href);
+    clear(pg, &pg->href);
     if (href != NULL && strlen(href) <= MAX_HREF_BYTES &&
         leads_somewhere(href + strspn(href, " \t\n\r"))) {
         buf_puts(&pg->href, href + strspn(href, " \t\n\r"));
@@ -583,7 +591,7 @@ static void end_link(struct page *pg)
         buf_add(&pg->links, buf_str(&pg->href), l.href_len);
         buf_putc(&pg->links, '\0');
     }
-    buf_clear(&pg->href);
+    clear(pg, &pg->href);
 }
 
 static void start(struct page *pg, const char *name, enum element element,
@@ -683,7 +691,7 @@ static void end_row(struct page *pg)
 static void end_title(struct page *pg)
 {
     take_title(pg, pg->text.data, pg->text.len);
-    buf_clear(&pg->text);
+    clear(pg, &pg->text);
     begin_block(pg, BLOCK_PROSE);
     pg->title_depth = 0;
 }
@@ -775,6 +783,16 @@ static void page_free(struct page *pg)
     buf_free(&pg->text);
 }
 
+/* Reading ended early for want of memory, here or in the parser. */
+static bool lacked_memory(const struct page *pg)
+{
+    return pg->lacked_memory || pg->parser->input == NULL ||
+           pg->parser->errNo == XML_ERR_NO_MEMORY ||
+           pg->blocks.rc == RC_NOMEM || pg->links.rc == RC_NOMEM ||
+           pg->href.rc == RC_NOMEM || pg->title.rc == RC_NOMEM ||
+           pg->text.rc == RC_NOMEM;
+}
+
 /* utf8 is valid; the declarations within the page are passed over. */
 static enum rc parse(struct page *pg, const struct buf *utf8)
 {
@@ -783,6 +801,7 @@ static enum rc parse(struct page *pg, const struct buf *utf8)
                           .characters = on_text,
                           .ignorableWhitespace = on_text,
                           .cdataBlock = on_text};
+    bool lacked;
 
     pg->parser = htmlNewParserCtxt();
     if (pg->parser == NULL) {
@@ -795,8 +814,12 @@ static enum rc parse(struct page *pg, const struct buf *utf8)
         HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
             HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
     begin_block(pg, BLOCK_PROSE);
+    lacked = lacked_memory(pg);
     htmlFreeParserCtxt(pg->parser);
     pg->parser = NULL;
+    if (lacked) {
+        return RC_NOMEM;
+    }
     return buf_rc(&pg->text) == RC_OK ? buf_rc(&pg->blocks) : RC_TOO_LARGE;
 }
 

@@ -266,6 +266,9 @@ static bool read_heading(struct reader *r, struct line l)
     buf_init(&words, MAX_TEXT_BYTES);
     add_words(&words, l.s, l.len);
     give_heading(r, (int)level, buf_str(&words), words.len);
+    if (r->rc == RC_OK) {
+        r->rc = buf_rc(&words);
+    }
     buf_free(&words);
     return true;
 }
@@ -582,10 +585,11 @@ static enum rc read_lines(const char *bytes, size_t len, bool markdown,
     }
     while (rc == RC_OK && next_line(&r, &l)) {
         read_line(&r, l);
-        rc = buf_rc(&r.text);
+        rc = r.rc == RC_OK ? buf_rc(&r.text) : r.rc;
     }
     if (rc == RC_OK) {
         flush(&r);
+        rc = buf_rc(&r.text);
     }
     buf_free(&r.text);
     buf_free(&utf8);

@@ -288,7 +288,9 @@ static enum rc print(const struct reading *r, const char *title,
     json_open_array(&j);
     for (size_t i = 0; i < r->n_links; i++) {
         json_open_object(&j);
-        json_ki64(&j, "at", (int64_t)r->links[i].at);
+        /* Its words may have joined the passage before, as the last of all. */
+        json_ki64(&j, "at",
+                  (int64_t)(r->links[i].at < n ? r->links[i].at : n - 1));
         json_kstr(&j, "text", r->links[i].words);
         json_kstr(&j, "href", r->links[i].href);
         json_close_object(&j);

@@ -135,6 +135,7 @@ static void finish(struct passages *p, bool ends_section)
     }
     p->joins_previous = !ends_section;
     p->link_bytes = 0;
+    fail(p, buf_rc(&p->text));
     buf_clear(&p->text);
 }
 
@@ -158,6 +159,7 @@ static void set_level(struct passages *p, size_t level, const char *text,
             buf_puts(&p->heading, p->levels[i]);
         }
     }
+    fail(p, buf_rc(&p->heading));
 }
 
 /* The deepest heading in force, counted from 0; -1 if there is none. */
@@ -352,6 +354,7 @@ void passages_add(void *arg, const struct block *b)
         buf_clear(&p->head_row);
         if (b->len <= PASSAGES_LEAST_BYTES / 2) {
             buf_add(&p->head_row, b->text, b->len);
+            fail(p, buf_rc(&p->head_row));
         }
         break;
     case BLOCK_PROSE:

@@ -154,11 +154,15 @@ static bool repeats(struct reading *r, const char *text)
 {
     cJSON *tree = NULL;
     size_t len = strlen(text);
-    bool same = r->structured.len > 0 && r->structured.len <= SAME_BYTES &&
-                len <= SAME_BYTES && r->compared++ < SAME_TEXTS &&
-                json_parse(text, len, &tree, NULL) == RC_OK &&
-                json_same(tree, r->structure);
+    bool same = false;
 
+    if (r->structured.len > 0 && r->structured.len <= SAME_BYTES &&
+        len <= SAME_BYTES && r->compared++ < SAME_TEXTS) {
+        enum rc rc = json_parse(text, len, &tree, NULL);
+
+        same = rc == RC_OK && json_same(tree, r->structure);
+        r->no_memory = r->no_memory || rc == RC_NOMEM;
+    }
     json_free(tree);
     return same;
 }
@@ -187,8 +191,12 @@ static void add_block(struct reading *r, const cJSON *block)
 
 static void print_structured(struct reading *r, const cJSON *structured)
 {
+    enum rc rc =
+        structured == NULL ? RC_OK : json_print(structured, &r->structured);
+
     r->structure = structured;
-    if (structured != NULL && json_print(structured, &r->structured) != RC_OK) {
+    if (rc != RC_OK) {
+        r->no_memory = r->no_memory || rc == RC_NOMEM;
         buf_clear(&r->structured);
         leave_out(r, "structured content, which is too large", "");
     }
@@ -275,6 +283,8 @@ enum rc mcp_result_read(const cJSON *result, struct arena *mem,
     }
     add_text(&r, "structured content", "", buf_str(&r.structured));
     finish(&r);
+    r.no_memory = r.no_memory || r.links.rc == RC_NOMEM ||
+                  r.note.rc == RC_NOMEM || r.structured.rc == RC_NOMEM;
     buf_free(&r.structured);
     buf_free(&r.links);
     buf_free(&r.note);

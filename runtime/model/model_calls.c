@@ -66,14 +66,15 @@ void model_calls_free(struct model_calls *c)
     c->n = 0;
 }
 
-static bool is_object_text(const struct buf *text)
+/* RC_NOMEM: it cannot be told. */
+static enum rc is_object_text(const struct buf *text, bool *yes)
 {
     cJSON *tree = NULL;
-    bool yes = json_parse(buf_str(text), text->len, &tree, NULL) == RC_OK &&
-               cJSON_IsObject(tree);
+    enum rc rc = json_parse(buf_str(text), text->len, &tree, NULL);
 
+    *yes = rc == RC_OK && cJSON_IsObject(tree);
     json_free(tree);
-    return yes;
+    return rc == RC_NOMEM ? rc : RC_OK;
 }
 
 static struct model_slot *find_slot(struct model_calls *c,
@@ -92,8 +93,10 @@ static struct model_slot *find_slot(struct model_calls *c,
 }
 
 /* Rule 2. */
-static bool opens_new(const struct model_slot *s, const struct piece *p)
+static bool opens_new(struct model_calls *c, const struct model_slot *s,
+                      const struct piece *p)
 {
+    bool whole = false;
     bool both_ids = p->id[0] != '\0' && s->id.len > 0;
 
     if (p->name[0] == '\0' || s->name.len == 0) {
@@ -108,7 +111,11 @@ static bool opens_new(const struct model_slot *s, const struct piece *p)
     if (!both_ids && (s->arguments.out.len == 0 || !p->has_arguments)) {
         return false;
     }
-    return s->arguments.out.len == 0 || is_object_text(&s->arguments.out);
+    if (s->arguments.out.len == 0) {
+        return true;
+    }
+    c->rc = is_object_text(&s->arguments.out, &whole);
+    return whole;
 }
 
 static struct model_slot *add_slot(struct model_calls *c, const struct piece *p)
@@ -183,7 +190,7 @@ static void add_piece(struct model_calls *c, const struct piece *p, bool whole)
 {
     struct model_slot *s = whole ? NULL : find_slot(c, p);
 
-    if (s == NULL || opens_new(s, p)) {
+    if (s == NULL || opens_new(c, s, p)) {
         s = add_slot(c, p);
     }
     if (s == NULL) {
@@ -268,6 +275,7 @@ void model_calls_close(struct model_calls *c, const char *id_prefix)
     c->n = kept;
     for (size_t i = 0; i < c->n; i++) {
         struct model_slot *s = &c->slots[i];
+        enum rc rc;
 
         if (s->id.len == 0 || id_is_taken(c, i, id_prefix)) {
             buf_clear(&s->id);
@@ -276,7 +284,10 @@ void model_calls_close(struct model_calls *c, const char *id_prefix)
                 c->rc = buf_rc(&s->id);
             }
         }
-        c->view[i].arguments_valid = is_object_text(&s->arguments.out);
+        rc = is_object_text(&s->arguments.out, &c->view[i].arguments_valid);
+        if (c->rc == RC_OK) {
+            c->rc = rc;
+        }
     }
 }
 

@@ -122,16 +122,16 @@ const struct tool *tool_find(const struct runtime *rt, const char *name)
 
 /* --- calls that repeat another --------------------------------------- */
 
-static bool same_arguments(const cJSON *args, const char *other)
+static enum rc same_arguments(const cJSON *args, const char *other, bool *same)
 {
     cJSON *tree = NULL;
     size_t len = strlen(other);
-    bool same = len <= SAME_BYTES &&
-                json_parse(other, len, &tree, NULL) == RC_OK &&
-                json_same(args, tree);
+    enum rc rc =
+        len <= SAME_BYTES ? json_parse(other, len, &tree, NULL) : RC_INVALID;
 
+    *same = rc == RC_OK && json_same(args, tree);
     json_free(tree);
-    return same;
+    return rc == RC_NOMEM ? rc : RC_OK;
 }
 
 /* The first call of this Run that asks the tool the same, as JSON values; 0:
@@ -148,14 +148,20 @@ static enum rc find_first(struct step *s, const struct model_call *c,
 
     *first = 0;
     if (tool == NULL || !tool->safe || tool->acts || tool->run == NULL ||
-        len > SAME_BYTES ||
-        json_parse(c->arguments, len, &args, NULL) != RC_OK) {
+        len > SAME_BYTES) {
         return RC_OK;
+    }
+    rc = json_parse(c->arguments, len, &args, NULL);
+    if (rc != RC_OK) {
+        return rc == RC_NOMEM ? rc : RC_OK;
     }
     rc = store_tool_call_asked(s->rt->store, s->run.id, c->name, s->mem, &asked,
                                &n);
     for (size_t i = 0; i < n && rc == RC_OK && *first == 0; i++) {
-        if (same_arguments(args, asked[i].arguments)) {
+        bool same = false;
+
+        rc = same_arguments(args, asked[i].arguments, &same);
+        if (same) {
             *first = asked[i].id;
         }
     }
@@ -272,15 +278,15 @@ enum rc tool_question(struct step *s, const char *arguments,
                       const char **question)
 {
     cJSON *args = NULL;
-    enum rc rc = RC_INVALID;
+    enum rc rc = json_parse(arguments, strlen(arguments), &args, NULL);
+    const char *text = json_str(args, "question", "");
 
-    if (json_parse(arguments, strlen(arguments), &args, NULL) == RC_OK) {
-        const char *text = json_str(args, "question", "");
-
-        if (text[0] != '\0') {
-            *question = arena_strdup(s->mem, text);
-            rc = *question == NULL ? RC_TOO_LARGE : RC_OK;
-        }
+    if (rc == RC_OK && text[0] == '\0') {
+        rc = RC_INVALID;
+    }
+    if (rc == RC_OK) {
+        *question = arena_strdup(s->mem, text);
+        rc = *question == NULL ? RC_TOO_LARGE : RC_OK;
     }
     json_free(args);
     return rc;

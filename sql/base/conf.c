@@ -367,11 +367,9 @@ static void expectation(const struct row *row, char *out, size_t len)
 
 static bool is_allowed(const char *value)
 {
-    struct address_list *list = malloc(sizeof(*list));
-    bool ok = list != NULL && address_list_parse_named(value, list);
+    struct address_list list;
 
-    free(list);
-    return ok;
+    return address_list_parse_named(value, &list);
 }
 
 /* Does the value fit? It is stored if it is not a text. */

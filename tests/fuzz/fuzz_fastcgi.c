@@ -51,15 +51,35 @@ static void check_good(int fd)
     free(bytes);
 }
 
-/* Does a management record of a type that does not exist stand in it? libfcgi
- * answers it, and forgets 48 bytes. Only a web server could send one. */
-static bool has_unknown_record(const uint8_t *p, size_t len)
+/* A variable may claim four bytes of length. */
+static bool claims_much(const uint8_t *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (p[i] >= 0x80) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What libfcgi makes a bad end of, and only a web server could send: it answers
+ * a management record of a type that does not exist and forgets 48 bytes, and
+ * it asserts that it gets as much memory as a variable claims to need. */
+static bool is_beyond_it(const uint8_t *p, size_t len)
 {
     for (size_t at = 0; at + 8 <= len && p[at] == 1;) {
+        size_t n = (size_t)p[at + 4] << 8 | p[at + 5];
+
         if (p[at + 2] == 0 && p[at + 3] == 0 && p[at + 1] != GET_VALUES) {
             return true;
         }
-        at += 8 + ((size_t)p[at + 4] << 8 | p[at + 5]) + p[at + 6];
+        at += 8;
+        if (p[at - 7] == RECORDS_PARAMS || p[at - 7] == GET_VALUES) {
+            if (claims_much(p + at, n < len - at ? n : len - at)) {
+                return true;
+            }
+        }
+        at += n + p[at - 2];
     }
     return false;
 }
@@ -68,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     int fd, good;
 
-    if (len > INPUT_BYTES || has_unknown_record(data, len)) {
+    if (len > INPUT_BYTES || is_beyond_it(data, len)) {
         return 0;
     }
     responder_start();

@@ -20,7 +20,7 @@ static void read_as(read_fn *read, const char *bytes, size_t len)
     rc = read(bytes, len, fuzz_blocks_add, &blocks);
     FUZZ_CHECK(rc == RC_OK || rc == RC_INVALID);
     /* Marks are taken out, and nothing is added but what joins. */
-    FUZZ_CHECK(blocks.bytes <= 4 * len + 64);
+    FUZZ_CHECK(blocks.bytes <= 8 * len + 256);
     fuzz_blocks_end(&blocks);
 }
 

@@ -189,8 +189,12 @@ static void check_replay(const struct buf *request, const char *method)
 /* A key was given, and the call is one that it binds. */
 static bool has_key(const struct buf *request)
 {
-    return memmem(request->data, request->len, "HTTP_IDEMPOTENCY_KEY", 20) !=
-               NULL &&
+    static const char name[] = "HTTP_IDEMPOTENCY_KEY";
+    const size_t len = sizeof(name) - 1;
+    const char *at = memmem(request->data, request->len, name, len);
+
+    /* The name's length stands before it, and the value's of 1 or 4 bytes. */
+    return at != NULL && (at[-2] == (char)len || at[-5] == (char)len) &&
            memmem(request->data, request->len, "/library/", 9) == NULL;
 }
 

@@ -11,7 +11,7 @@
 
 #include "sql/base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/scene.h"
+#include "tests/fuzz/stage.h"
 
 #define CALLS_MAX 8
 
@@ -113,11 +113,11 @@ static enum request_purpose purpose_of(const char *name)
                                            : PURPOSE_RESEARCH;
 }
 
-static struct scene *scene;
+static struct stage *stage;
 
-static void end_scene(void)
+static void end_stage(void)
 {
-    scene_free(scene);
+    stage_free(stage);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -129,12 +129,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         .reply = {.text = text, .finish = "stop", .generation_id = ""}};
     enum rc result = RC_OK;
 
-    if (scene == NULL) {
-        scene = scene_new(fuzz_dir());
-        FUZZ_CHECK(atexit(end_scene) == 0);
+    if (stage == NULL) {
+        stage = stage_new(fuzz_dir());
+        FUZZ_CHECK(atexit(end_stage) == 0);
     }
     read_calls(&in, &r);
-    FUZZ_CHECK(scene_try(scene, purpose_of(purpose), &r.reply, look, &r,
+    FUZZ_CHECK(stage_try(stage, purpose_of(purpose), &r.reply, look, &r,
                          &result) == RC_OK);
     FUZZ_CHECK(result == RC_OK);
     for (size_t i = 0; i < r.reply.n_calls; i++) {

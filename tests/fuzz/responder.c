@@ -14,7 +14,7 @@
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/scene.h"
+#include "tests/fuzz/stage.h"
 
 #define BUSY_MS 5000
 /* Whoever has no answer after this and is no waiting poll never gets one. */
@@ -73,7 +73,7 @@ void responder_start(void)
     log_open("fuzz", LOG_LEVEL_ERROR);
     (void)snprintf(data, sizeof(data), "%s/responder", dir);
     FUZZ_CHECK(mkdir(data, 0700) == 0);
-    scene_free(scene_new(data));
+    stage_free(stage_new(data));
     FUZZ_CHECK(setenv("ASIDE_DATA", data, 1) == 0);
     FUZZ_CHECK(conf_load(NULL, &here.conf, err, sizeof(err)) == RC_OK);
     FUZZ_CHECK(unsetenv("ASIDE_DATA") == 0);

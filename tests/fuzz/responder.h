@@ -1,5 +1,5 @@
 /* responder.h - the responder in this process: its router, handlers, writer and
- * waker, over a real socket and the database of a scene (scene.h). Requests are
+ * waker, over a real socket and the database of a stage (stage.h). Requests are
  * accepted and handled by the thread that calls.
  */
 #ifndef ASIDE_TESTS_FUZZ_RESPONDER_H

@@ -30,6 +30,7 @@ Suite *library_suite(void);
 Suite *log_suite(void);
 Suite *mcp_message_suite(void);
 Suite *mcp_tool_suite(void);
+Suite *memory_suite(void);
 Suite *model_suite(void);
 Suite *model_chat_suite(void);
 Suite *moves_suite(void);

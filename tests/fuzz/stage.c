@@ -1,4 +1,4 @@
-#include "tests/fuzz/scene.h"
+#include "tests/fuzz/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define MEM_BYTES ((size_t)64 << 20)
 
-struct scene {
+struct stage {
     struct runtime rt;
     int64_t short_id;
     int64_t research_id;
@@ -17,21 +17,22 @@ struct scene {
 
 /* One step of one Run in one transaction. */
 struct stride {
-    struct scene *scene;
+    struct stage *stage;
     enum request_purpose purpose;
     const struct model_reply *reply; /* NULL: none has come */
-    scene_look_fn *look;
+    stage_look_fn *look;
     void *arg;
 };
 
-static struct step step_of(struct scene *sc, bool research)
+static struct step step_of(struct stage *stage, bool research)
 {
-    struct step s = {.rt = &sc->rt,
-                     .mem = sc->rt.mem,
+    struct step s = {.rt = &stage->rt,
+                     .mem = stage->rt.mem,
                      .now_ms = clock_unix_ms(),
                      .boot_ms = clock_boot_ms()};
 
-    s.live = live_find(&sc->rt, research ? sc->research_id : sc->short_id);
+    s.live =
+        live_find(&stage->rt, research ? stage->research_id : stage->short_id);
     return s;
 }
 
@@ -89,7 +90,7 @@ static enum rc take(struct step *s, struct request *q,
 static enum rc stride(struct store *st, void *arg)
 {
     struct stride *w = arg;
-    struct step s = step_of(w->scene, w->purpose != PURPOSE_ENTRY);
+    struct step s = step_of(w->stage, w->purpose != PURPOSE_ENTRY);
     struct request q;
     enum rc rc = load(&s);
 
@@ -114,29 +115,29 @@ static enum rc stride(struct store *st, void *arg)
     return rc;
 }
 
-enum rc scene_try(struct scene *sc, enum request_purpose purpose,
-                  const struct model_reply *reply, scene_look_fn *look,
+enum rc stage_try(struct stage *stage, enum request_purpose purpose,
+                  const struct model_reply *reply, stage_look_fn *look,
                   void *arg, enum rc *result)
 {
-    struct stride w = {sc, purpose, reply, look, arg};
-    enum rc rc = store_batch_begin(sc->rt.store);
+    struct stride w = {stage, purpose, reply, look, arg};
+    enum rc rc = store_batch_begin(stage->rt.store);
 
     if (rc == RC_OK) {
-        rc = store_batch_call(sc->rt.store, stride, &w, result);
-        store_batch_abort(sc->rt.store);
+        rc = store_batch_call(stage->rt.store, stride, &w, result);
+        store_batch_abort(stage->rt.store);
     }
     return rc;
 }
 
 /* --- how it comes about -------------------------------------------------- */
 
-static struct store_call call_of(struct scene *sc, const char *key)
+static struct store_call call_of(struct stage *stage, const char *key)
 {
     struct store_call c = {.account = "me",
                            .key = key,
                            .now_ms = clock_unix_ms(),
-                           .conf = &sc->rt.conf,
-                           .arena = sc->rt.mem};
+                           .conf = &stage->rt.conf,
+                           .arena = stage->rt.mem};
 
     hash_sha256(key, strlen(key), c.fingerprint);
     return c;
@@ -144,10 +145,10 @@ static struct store_call call_of(struct scene *sc, const char *key)
 
 static enum rc begin(struct store *st, void *arg)
 {
-    struct scene *sc = arg;
-    struct store_call create = call_of(sc, "create");
-    struct store_call ask = call_of(sc, "ask");
-    struct store_call order = call_of(sc, "order");
+    struct stage *stage = arg;
+    struct store_call create = call_of(stage, "create");
+    struct store_call ask = call_of(stage, "ask");
+    struct store_call order = call_of(stage, "order");
     struct message_new in = {.body = "How far is the moon?"};
     struct conversation c;
     struct message m;
@@ -157,25 +158,25 @@ static enum rc begin(struct store *st, void *arg)
     in.conversation_id = c.id;
     if (rc == RC_OK) {
         rc = store_message_send(st, &ask, &in, &m, &r);
-        sc->short_id = r.id;
+        stage->short_id = r.id;
     }
     in.body = "Research the tides.";
     in.background = true;
     if (rc == RC_OK) {
         rc = store_message_send(st, &order, &in, &m, &r);
-        sc->research_id = r.id;
+        stage->research_id = r.id;
     }
     return rc;
 }
 
 static enum rc adjust(struct store *st, void *arg)
 {
-    struct scene *sc = arg;
-    struct store_call call = call_of(sc, "adjust");
+    struct stage *stage = arg;
+    struct store_call call = call_of(stage, "adjust");
     struct message m;
     struct handoff h;
 
-    return store_run_adjust(st, &call, sc->research_id, "Only spring tides.",
+    return store_run_adjust(st, &call, stage->research_id, "Only spring tides.",
                             &m, &h);
 }
 
@@ -215,17 +216,17 @@ static enum rc hand(struct store *st, void *arg)
     return rc == RC_OK ? store_request_first(st, &s.run, &q, s.now_ms) : rc;
 }
 
-static void go(struct scene *sc, enum request_purpose purpose,
+static void go(struct stage *stage, enum request_purpose purpose,
                const struct model_reply *reply)
 {
-    struct stride w = {.scene = sc, .purpose = purpose, .reply = reply};
+    struct stride w = {.stage = stage, .purpose = purpose, .reply = reply};
 
-    FUZZ_CHECK(store_tx(sc->rt.store, stride, &w) == RC_OK);
+    FUZZ_CHECK(store_tx(stage->rt.store, stride, &w) == RC_OK);
 }
 
-static void open_parts(struct scene *sc, const char *dir)
+static void open_parts(struct stage *stage, const char *dir)
 {
-    struct runtime *rt = &sc->rt;
+    struct runtime *rt = &stage->rt;
     char err[300];
     struct live *live;
 
@@ -236,13 +237,13 @@ static void open_parts(struct scene *sc, const char *dir)
     FUZZ_CHECK(indexer_new(&(struct indexer_options){.dir = dir, .folders = ""},
                            &rt->indexer) == RC_OK);
     rt->profile = model_chat_profile_for("http://localhost/v1", "any");
-    FUZZ_CHECK(store_tx(rt->store, begin, sc) == RC_OK);
-    FUZZ_CHECK(live_add(rt, sc->short_id, &live) == RC_OK);
-    FUZZ_CHECK(live_add(rt, sc->research_id, &live) == RC_OK);
+    FUZZ_CHECK(store_tx(rt->store, begin, stage) == RC_OK);
+    FUZZ_CHECK(live_add(rt, stage->short_id, &live) == RC_OK);
+    FUZZ_CHECK(live_add(rt, stage->research_id, &live) == RC_OK);
     live->known = true;
 }
 
-struct scene *scene_new(const char *dir)
+struct stage *stage_new(const char *dir)
 {
     static const struct model_call calls[] = {
         {"a", "library_search", "{\"query\":\"tides\"}", true},
@@ -253,26 +254,26 @@ struct scene *scene_new(const char *dir)
                                              .n_calls = 3,
                                              .finish = "tool_calls",
                                              .generation_id = ""};
-    struct scene *sc = calloc(1, sizeof(*sc));
+    struct stage *stage = calloc(1, sizeof(*stage));
 
-    FUZZ_CHECK(sc != NULL);
-    open_parts(sc, dir);
-    go(sc, PURPOSE_ENTRY, NULL);
-    go(sc, PURPOSE_RESEARCH, NULL);
-    go(sc, PURPOSE_RESEARCH, &reply);
-    FUZZ_CHECK(store_tx(sc->rt.store, find, sc) == RC_OK);
-    FUZZ_CHECK(store_tx(sc->rt.store, adjust, sc) == RC_OK);
-    go(sc, PURPOSE_RESEARCH, NULL);
-    FUZZ_CHECK(store_tx(sc->rt.store, hand, sc) == RC_OK);
-    return sc;
+    FUZZ_CHECK(stage != NULL);
+    open_parts(stage, dir);
+    go(stage, PURPOSE_ENTRY, NULL);
+    go(stage, PURPOSE_RESEARCH, NULL);
+    go(stage, PURPOSE_RESEARCH, &reply);
+    FUZZ_CHECK(store_tx(stage->rt.store, find, stage) == RC_OK);
+    FUZZ_CHECK(store_tx(stage->rt.store, adjust, stage) == RC_OK);
+    go(stage, PURPOSE_RESEARCH, NULL);
+    FUZZ_CHECK(store_tx(stage->rt.store, hand, stage) == RC_OK);
+    return stage;
 }
 
-void scene_free(struct scene *sc)
+void stage_free(struct stage *stage)
 {
-    live_free_all(&sc->rt);
-    indexer_free(sc->rt.indexer);
-    store_close(sc->rt.store);
-    arena_free(sc->rt.mem);
-    conf_free(&sc->rt.conf);
-    free(sc);
+    live_free_all(&stage->rt);
+    indexer_free(stage->rt.indexer);
+    store_close(stage->rt.store);
+    arena_free(stage->rt.mem);
+    conf_free(&stage->rt.conf);
+    free(stage);
 }

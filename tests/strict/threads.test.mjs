@@ -1,0 +1,15 @@
+// threads.test.mjs - the responder's threads under load, watched by
+// ThreadSanitizer: make tsan builds what this starts.
+
+import path from 'node:path';
+import { test } from 'node:test';
+
+import { BUILD } from '../support/harness.mjs';
+import { load } from './load.mjs';
+
+test('no two threads touch the same thing at once', { timeout: 240000 }, async (t) => {
+  await load(t, {
+    folder: path.join(BUILD, 'tsan'), command: '', clients: 10, rounds: 30,
+    env: { TSAN_OPTIONS: 'exitcode=66:second_deadlock_stack=1' },
+  });
+});
