@@ -67,6 +67,7 @@ async function poll(aside, ms, done) {
  * @param {import('node:test').TestContext} t
  * @param {{folder: string, command: string, clients: number, rounds: number,
  *          env?: object}} options
+ * @returns the two programs, which have ended as they should
  */
 export async function load(t, { folder, command, clients, rounds, env = {} }) {
   const model = await ScriptedModel.start();
@@ -88,6 +89,8 @@ export async function load(t, { folder, command, clients, rounds, env = {} }) {
   await responder.stop('SIGTERM', 60000);
   over = true;
   await Promise.all([...late, ...polls]);
-  await aside.part('asided').stop('SIGTERM', 60000);
+  const runtime = aside.part('asided');
+  await runtime.stop('SIGTERM', 60000);
   await aside.stop();
+  return [responder, runtime];
 }
