@@ -6,7 +6,6 @@
  * lines "Name: value" and, with a "!" before the name, variables of the web
  * server; after an empty line the body.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +35,11 @@ static void put_header(struct buf *params, char *name, const char *value)
     char variable[128];
 
     for (char *p = name; *p != '\0'; p++) {
-        *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+        if (*p >= 'a' && *p <= 'z') {
+            *p = (char)(*p - 'a' + 'A');
+        } else if (*p == '-') {
+            *p = '_';
+        }
     }
     (void)snprintf(variable, sizeof(variable), "%s%.100s",
                    strcmp(name, "CONTENT_TYPE") == 0 ? "" : "HTTP_", name);
