@@ -228,7 +228,7 @@ static void open_parts(struct stage *stage, const char *dir)
 {
     struct runtime *rt = &stage->rt;
     char err[300];
-    struct live *live;
+    struct live *live = NULL;
 
     FUZZ_CHECK(conf_load(NULL, &rt->conf, err, sizeof(err)) == RC_OK);
     rt->mem = arena_new(MEM_BYTES);
@@ -240,6 +240,7 @@ static void open_parts(struct stage *stage, const char *dir)
     FUZZ_CHECK(store_tx(rt->store, begin, stage) == RC_OK);
     FUZZ_CHECK(live_add(rt, stage->short_id, &live) == RC_OK);
     FUZZ_CHECK(live_add(rt, stage->research_id, &live) == RC_OK);
+    FUZZ_CHECK(live != NULL);
     live->known = true;
 }
 
