@@ -34,7 +34,7 @@ void fuzz_blocks_end(struct fuzz_blocks *b)
 
     FUZZ_CHECK(passages_end(b->passages, &title, &texts, &n) == RC_OK);
     FUZZ_CHECK(fuzz_is_text(title, strlen(title)));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; texts != NULL && i < n; i++) {
         const char *text = texts[i].text;
 
         FUZZ_CHECK(text[0] != '\0' && fuzz_is_text(text, strlen(text)));

@@ -33,7 +33,7 @@ static sqlite3_stmt *matcher(void)
 
 static void check_terms(struct arena *a, const char *query)
 {
-    struct library_terms terms;
+    struct library_terms terms = {.n = 0};
     const char *joined;
     sqlite3_stmt *match = matcher();
     int got;
