@@ -20,6 +20,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 #include "sql/base/random.h"
+#include "sql/db_inside.h"
 #include "sql/db_wal.h"
 
 #define NAP_MIN_US   100
@@ -67,6 +68,7 @@ struct db {
     sqlite3 *sqlite;
     int64_t busy_ms;
     bool read_only;
+    bool one_file;
     bool in_tx;   /* between db_begin and its end */
     bool in_read; /* between db_begin_read and db_end_read */
     int n_savepoints;
@@ -287,6 +289,8 @@ static enum rc set_up(struct db *db)
         /* Off until the migrations have run: some must rebuild tables. */
         "PRAGMA foreign_keys=OFF",
     };
+    const char *journal =
+        db->one_file ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
     char mode[16] = "";
     enum rc rc = RC_OK;
     int code;
@@ -298,12 +302,12 @@ static enum rc set_up(struct db *db)
     (void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     (void)sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (!db->read_only) {
-        code = exec_one(db, "PRAGMA journal_mode=WAL", mode, sizeof(mode));
+        code = exec_one(db, journal, mode, sizeof(mode));
         if (code != SQLITE_OK) {
-            return failure(db, code, "PRAGMA journal_mode=WAL", false);
+            return failure(db, code, journal, false);
         }
-        if (strcmp(mode, "wal") != 0) {
-            log_error(NULL, "sql: no WAL here: journal mode is %s", mode);
+        if (strcmp(mode, db->one_file ? "delete" : "wal") != 0) {
+            log_error(NULL, "sql: %s: journal mode is %s", journal, mode);
             return RC_DB;
         }
     }
@@ -434,6 +438,7 @@ enum rc db_open(const struct db_options *o, struct db **out)
     (void)pthread_once(&once, configure);
     db->busy_ms = o->busy_ms;
     db->read_only = o->read_only;
+    db->one_file = o->one_file;
     for (int i = 0; i < (int)STMT__MAX; i++) {
         db->q[i].db = db;
         db->q[i].id = (enum stmt_id)i;
@@ -1026,6 +1031,23 @@ enum rc db_one_i64(struct dbq *q, int64_t *out)
 enum rc db_data_version(struct db *db, int64_t *out)
 {
     return control(db, CONTROL_DATA_VERSION, out);
+}
+
+/* --- for db_copy.c ------------------------------------------------------- */
+
+sqlite3 *db_inside_handle(struct db *db)
+{
+    return db->sqlite;
+}
+
+enum rc db_inside_failure(struct db *db, int code, const char *what)
+{
+    return failure(db, code, what, false);
+}
+
+enum rc db_inside_exec(struct db *db, const char *text)
+{
+    return exec_or_log(db, text);
 }
 
 /* --- the catalogue's guard --------------------------------------------- */

@@ -46,6 +46,7 @@ struct db_options {
     size_t n_migrations;                   /* the schema's version */
     int64_t busy_ms;                       /* bound of every wait for a lock */
     bool read_only;                        /* no migration; db_tx asserts */
+    bool one_file; /* no log beside it: for a copy that is given away */
 };
 
 /* Open, set the pragmas (WAL, synchronous=FULL, foreign keys, temporary

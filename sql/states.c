@@ -143,6 +143,10 @@ static const char *const AUDIT_ACTION[AUDIT_ACTION__MAX] = {
     [AUDIT_LIBRARY_ADD] = "library.add",
     [AUDIT_LIBRARY_REMOVE] = "library.remove",
     [AUDIT_LIBRARY_INDEX] = "library.index",
+    [AUDIT_DATABASE_BACKUP] = "database.backup",
+    [AUDIT_DATABASE_RESTORE] = "database.restore",
+    [AUDIT_RETENTION] = "retention",
+    [AUDIT_ACCOUNT_DELETE] = "account.delete",
 };
 
 static const struct words LISTS[STATES_LIST__MAX] = {

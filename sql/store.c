@@ -12,11 +12,13 @@
 /* How often the lease row is renewed while there is something to commit. */
 #define LEASE_RENEW_MS 1000
 
-enum rc store_open(const char *dir, int64_t busy_ms, struct store **out)
+static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
+                       struct store **out)
 {
     struct db_options opt = {.migrations = SCHEMA_MAIN,
                              .n_migrations = SCHEMA_MAIN_COUNT,
-                             .busy_ms = busy_ms};
+                             .busy_ms = busy_ms,
+                             .read_only = read_only};
     struct store *st = calloc(1, sizeof(*st));
     char path[4096];
     int len = snprintf(path, sizeof(path), "%s/aside.db", dir);
@@ -42,6 +44,16 @@ enum rc store_open(const char *dir, int64_t busy_ms, struct store **out)
     }
     *out = st;
     return RC_OK;
+}
+
+enum rc store_open(const char *dir, int64_t busy_ms, struct store **out)
+{
+    return open_in(dir, busy_ms, false, out);
+}
+
+enum rc store_open_read(const char *dir, int64_t busy_ms, struct store **out)
+{
+    return open_in(dir, busy_ms, true, out);
 }
 
 void store_close(struct store *st)

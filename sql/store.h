@@ -28,6 +28,10 @@ struct store;
  * wait for the write lock. RC_NEWER, RC_IO, RC_BUSY, RC_DB, as db_open. */
 enum rc store_open(const char *dir, int64_t busy_ms,
                    struct store **out) RC_MUST_CHECK;
+/* The same for reading alone: nothing is created or migrated. RC_NOT_FOUND:
+ * there is no database, or one of an older Aside. */
+enum rc store_open_read(const char *dir, int64_t busy_ms,
+                        struct store **out) RC_MUST_CHECK;
 void store_close(struct store *); /* NULL is allowed */
 /* Another bound from now on: a loop comes back rather than wait. */
 void store_set_busy(struct store *, int64_t busy_ms);

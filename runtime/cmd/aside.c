@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "runtime/cmd/cmd_audit.h"
+#include "runtime/cmd/cmd_backup.h"
+#include "runtime/cmd/cmd_check.h"
 #include "runtime/cmd/cmd_config.h"
 #include "runtime/cmd/cmd_doctor.h"
 #include "runtime/cmd/cmd_index.h"
 #include "runtime/cmd/cmd_library.h"
 #include "runtime/cmd/cmd_read.h"
+#include "runtime/cmd/cmd_restore.h"
 #include "runtime/cmd/cmd_run.h"
 #include "runtime/cmd/cmd_runs.h"
 #include "runtime/cmd/cmd_status.h"
@@ -23,6 +26,10 @@ struct verb {
 static const struct verb VERBS[] = {
     {"audit", cmd_audit, "[-c file] [-a account] [-n lines] [--json]",
      "what was done, by whom, when and from where; newest first"},
+    {"backup", cmd_backup, "[-c file] [--force] [--json] <file>",
+     "a whole copy into one file, while everything runs"},
+    {"check", cmd_check, "[-c file] [--json]",
+     "look through everything that is kept, and say what to do"},
     {"config", cmd_config, "check [-c file] [--json]",
      "whether a start would take the configuration"},
     {"doctor", cmd_doctor,
@@ -34,6 +41,8 @@ static const struct verb VERBS[] = {
     {"library", cmd_library,
      "add|list|remove [-c file] [-a account] [<file|folder|name>...]",
      "documents of an account, beside the shared folders"},
+    {"restore", cmd_restore, "[-c file] [--json] <file>",
+     "put a backup in the place of what is there, which is kept"},
     {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
      "start everything in the foreground, behind an nginx of its own"},
     {"runs", cmd_runs,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,9 @@ static bool take_option(struct cmd *cmd, int option, const char **file)
     case 's':
         cmd->socket = optarg;
         return true;
+    case 'f':
+        cmd->force = true;
+        return true;
     case 'j':
         cmd->json = true;
         return true;
@@ -90,15 +94,21 @@ static void letters_of(const char *usage, char out[32])
 int cmd_open(struct cmd *cmd, int argc, char **argv, const char *usage)
 {
     static const struct option LONG[] = {{"json", no_argument, NULL, 'j'},
+                                         {"force", no_argument, NULL, 'f'},
                                          {NULL, 0, NULL, 0}};
     const char *file = NULL;
     char letters[32];
     int option;
 
     *cmd = (struct cmd){.account = NULL};
+    /* A limit on file sizes is a full disk, not an end. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     letters_of(usage, letters);
     optind = 1;
     while ((option = getopt_long(argc, argv, letters, LONG, NULL)) != -1) {
+        if (option == 'f' && strstr(usage, "--force") == NULL) {
+            return cmd_misuse(argv[0], usage);
+        }
         if (!take_option(cmd, option, &file)) {
             return cmd_misuse(argv[0], usage);
         }

@@ -4,6 +4,7 @@
  *   -c file      configuration
  *   -a account   of this account alone
  *   -n number    at most so many lines
+ *   --force      over what is there, where the verb says so
  *   --json       one JSON object instead of lines for a person
  *   -u address   of the web server in front, prefix and all
  *   -s socket    of a responder
@@ -34,6 +35,7 @@ struct cmd {
     const char *url;     /* NULL: not named */
     const char *socket;  /* NULL: not named */
     int64_t wait_seconds;
+    bool force;
     bool json;
     char error[512]; /* of the configuration; "": none */
     char **words;    /* what stands behind the options */

@@ -12,7 +12,7 @@
 function layer_of(path) {
     if (path ~ /^sql\/base\//)
         return "base"
-    if (path ~ /^sql\/db(_wal)?\.[ch]$/)
+    if (path ~ /^sql\/db(_wal|_copy|_inside)?\.[ch]$/)
         return "db"
     if (path ~ /^sql\//)
         return "store"
