@@ -27,7 +27,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
 CPPF := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$(BUILD) -I/usr/include/libxml2
 SANF := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -DASIDE_FAULTS)
 ALLF := -std=c11 $(WARN) $(CPPF) $(CFLAGS) $(SANF) -pthread -MMD -MP
-LIBS := -lfcgi -lcmark -lsqlite3 -lcurl -lcjson -lxml2 -lsodium -lutf8proc -lm -pthread
+LIBS := -lfcgi -lcmark -lsqlite3 -lcurl -lcjson -lxml2 -lsodium -lutf8proc -lseccomp -lm -pthread
 
 # --- sources by folder -------------------------------------------------------
 STORE_SRC   := $(wildcard sql/base/*.c sql/*.c)
@@ -151,9 +151,9 @@ $(BUILD)/static/index.html: $(PAGE_SRC) $(BUILD)/npm.stamp
 
 # --- packages of the system -----------------------------------------------------
 RUN_PACKAGES := gcc libc6-dev libfcgi-dev libcmark-dev libsqlite3-dev libcurl4-openssl-dev \
-   libcjson-dev libxml2-dev libsodium-dev libutf8proc-dev nginx-light spawn-fcgi sqlite3-doc \
+   libcjson-dev libxml2-dev libsodium-dev libutf8proc-dev libseccomp-dev nginx-light spawn-fcgi sqlite3-doc \
    poppler-utils
-TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium-headless-shell
+TEST_PACKAGES := $(RUN_PACKAGES) check libsubunit-dev sqlite3 chromium-headless-shell systemd
 STRICT_PACKAGES := valgrind
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy cppcheck
@@ -353,7 +353,8 @@ install: all ## into $(PREFIX), with DESTDIR= in front
 	   $(DESTDIR)$(PREFIX)/share/aside $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(PROGRAMS) $(LIBDIR)/bin
 	sh static/tools/install.sh $(BUILD)/static $(LIBDIR)/static
-	install -m 644 nginx/snippet.conf $(DESTDIR)$(PREFIX)/share/aside
+	install -m 644 nginx/snippet.conf systemd/*.service \
+	   $(DESTDIR)$(PREFIX)/share/aside
 	install -m 644 docs/aside.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	ln -sf ../lib/aside/bin/aside $(DESTDIR)$(PREFIX)/bin/aside
 clean: ## remove all output but var/

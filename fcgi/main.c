@@ -1,6 +1,6 @@
 /* main.c - aside.fcgi: options, parts, threads, orderly end.
  *
- *   aside.fcgi [-c file] [-s socket] [-m mode] [-t threads]
+ *   aside.fcgi [-c file] [-s socket] [-m mode] [-t threads] [-u user]
  *
  * Without -s it listens on descriptor 0, as spawn-fcgi and web servers start
  * FastCGI programs. SIGTERM, SIGINT and SIGUSR1 end it: requests in hand are
@@ -21,6 +21,7 @@
 #include "fcgi/route.h"
 #include "fcgi/serve.h"
 #include "sql/base/log.h"
+#include "sql/base/rights.h"
 
 /* Descriptors that are no parked polls: what each process has, what each thread
  * has (two of its database, one of the request in hand), and writes on their
@@ -35,6 +36,7 @@
 struct options {
     const char *conf;
     const char *socket;
+    const char *user; /* to become; NULL: stay who it is */
     mode_t mode;
     size_t threads;
 };
@@ -68,7 +70,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
     int c;
 
     for (;;) {
-        c = getopt(argc, argv, "c:s:m:t:");
+        c = getopt(argc, argv, "c:s:m:t:u:");
         switch (c) {
         case -1:
             return optind == argc;
@@ -77,6 +79,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
             break;
         case 's':
             o->socket = optarg;
+            break;
+        case 'u':
+            o->user = optarg;
             break;
         case 'm':
             if (!parse_number(optarg, 8, 0777, &n)) {
@@ -257,7 +262,7 @@ int main(int argc, char **argv)
     log_open("aside.fcgi", LOG_LEVEL_INFO);
     if (!parse_options(argc, argv, &options)) {
         (void)fprintf(stderr, "usage: aside.fcgi [-c file] [-s socket] "
-                              "[-m mode] [-t threads]\n");
+                              "[-m mode] [-t threads] [-u user]\n");
         return EXIT_FAILURE;
     }
     if (conf_load(options.conf, &parts.conf, error, sizeof(error)) != RC_OK) {
@@ -267,7 +272,10 @@ int main(int argc, char **argv)
     log_open("aside.fcgi", (enum log_level)parts.conf.log_level);
     (void)mallopt(M_ARENA_MAX, HEAPS);
     serve_block_signals();
-    rc = req_setup();
+    rc = rights_drop(options.user);
+    if (rc == RC_OK) {
+        rc = req_setup();
+    }
     if (rc == RC_OK) {
         rc = start(&parts, &options);
     }

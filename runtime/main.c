@@ -18,6 +18,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
+#include "sql/base/rights.h"
 #include "sql/store_lease.h"
 
 /* The loop does not wait longer for the write lock; it comes back. */
@@ -25,20 +26,25 @@
 
 static int usage(void)
 {
-    (void)fputs("usage: asided [-c file]\n", stderr);
+    (void)fputs("usage: asided [-c file] [-u user]\n", stderr);
     return 2;
 }
 
-static bool read_options(int argc, char **argv, const char **file)
+static bool read_options(int argc, char **argv, const char **file,
+                         const char **user)
 {
     int c;
 
     *file = NULL;
-    while ((c = getopt(argc, argv, "c:")) != -1) {
-        if (c != 'c') {
+    *user = NULL;
+    while ((c = getopt(argc, argv, "c:u:")) != -1) {
+        if (c == 'c') {
+            *file = optarg;
+        } else if (c == 'u') {
+            *user = optarg;
+        } else {
             return false;
         }
-        *file = optarg;
     }
     return optind == argc;
 }
@@ -182,10 +188,11 @@ static enum rc serve(struct runtime *rt)
 int main(int argc, char **argv)
 {
     static struct runtime rt = {.sig_fd = -1};
+    const char *user;
     char err[300];
     enum rc rc;
 
-    if (!read_options(argc, argv, &rt.conf_file)) {
+    if (!read_options(argc, argv, &rt.conf_file, &user)) {
         return usage();
     }
     log_open("asided", LOG_LEVEL_INFO);
@@ -196,6 +203,9 @@ int main(int argc, char **argv)
         return 2;
     }
     log_open("asided", (enum log_level)rt.conf.log_level);
+    if (rights_drop(user) != RC_OK) {
+        return 1;
+    }
     catch_signals();
     if (mkdir(rt.conf.data, 0700) != 0 && errno != EEXIST) {
         log_error(NULL, "data: %s: %s", rt.conf.data, strerror(errno));

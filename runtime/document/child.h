@@ -11,8 +11,9 @@
 bool child_program(char out[PATH_MAX]);
 
 /* For a process that is to read a stranger's document: it gives up, for itself
- * and what it starts, new rights, time, open files, and to write files of more
- * than most_bytes; and it ends with the process that started it. */
+ * and what it starts, new rights, the network, time, open files, and to write
+ * files of more than most_bytes; and it ends with the process that started it.
+ */
 bool child_give_up_rights(size_t most_bytes);
 /* The same for memory. */
 bool child_limit_memory(void);

@@ -46,6 +46,7 @@ BEGIN {
     only["fcgios.h"] = "fcgi/req.c"
     only["fastcgi.h"] = "fcgi/req.c"
     only["curl/curl.h"] = "runtime/http/http_inside.h"
+    only["seccomp.h"] = "runtime/document/child.c"
     n = 0
 }
 
