@@ -158,7 +158,7 @@ static void look_at_socket(struct doctor *d)
         say(d, FAULT, "socket", "a path so long cannot be a socket's");
         return;
     }
-    (void)strcpy(to.sun_path, path);
+    (void)memcpy(to.sun_path, path, strlen(path) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0) {
         say(d, FINE, "socket", "takes connections from this account");

@@ -471,11 +471,17 @@ static void take_turn(struct fetch *f, enum web_turn_answer answer)
     }
 }
 
+/* A turn that comes in the last tenth of the time comes too late: what the host
+ * could still be asked would only fail for another reason. */
 static void on_turn(void *ctx, enum web_turn_answer answer)
 {
     struct fetch *f = ctx;
+    int64_t least_ms = f->w->rt->conf.web_timeout_ms / 10;
 
     tool_enter(f->w);
+    if (answer == WEB_TURN_YOURS && f->end_ms - clock_boot_ms() < least_ms) {
+        answer = WEB_TURN_LATE;
+    }
     take_turn(f, answer);
     go_on(f);
 }
