@@ -245,7 +245,7 @@ replay: $(OUT)/replay
 	ASAN_OPTIONS=abort_on_error=1 $(OUT)/replay tests/fuzz/corpus \
 	   $(subst $(comma), ,$(ONLY))
 # The longest come first, so that none runs alone at the end.
-LONG := $(patsubst %,tests/scenarios/%.test.mjs,attack-life races attack-crash \
+LONG := $(patsubst %,tests/scenarios/%.test.mjs,soak attack-life races attack-crash \
    cases supervisor walk-effects runtime races-lock lease) \
    $(patsubst %,tests/browser/%.test.mjs,cases scenario everyone tabs research)
 longest_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
@@ -257,6 +257,13 @@ browser:
 	$(NODE_TEST) 2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST) 2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
+
+# SEED= repeats one.
+.PHONY: soak
+SOAK ?= 600
+soak: deps-test test-build ## ten minutes of load while processes are killed; SOAK= seconds
+	SOAK_SECONDS=$(SOAK) SOAK_SEED=$(SEED) \
+	   node --test --test-reporter=spec tests/scenarios/soak.test.mjs
 
 # The pictures of the README, made anew from what the test of the main job sees.
 pictures: test-build ## the README's pictures, into docs/

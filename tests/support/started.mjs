@@ -93,7 +93,7 @@ export const nothingUnderWay = (aside) => aside.until(
  * (the feed may be behind them); then what must hold of the rows. A request or a
  * call may be closed a moment after the Run it was made for.
  */
-export async function assertSettled(sql) {
+export async function assertSettled(sql, ms = undefined) {
   const none = async (what, text) => assert.equal(await sql(text), '', what);
   await eventually(async () => {
     await none('under way',
@@ -101,7 +101,7 @@ export async function assertSettled(sql) {
       " UNION ALL SELECT 'request', id, state FROM request WHERE state IN ('planned', 'sent')" +
       " UNION ALL SELECT 'call', id, state FROM tool_call WHERE state IN ('planned', 'sent')");
     return true;
-  }, { what: 'nothing is under way' });
+  }, { ms, what: 'nothing is under way' });
   await none('slots held', 'SELECT * FROM slot');
   await none('receipts open', "SELECT id FROM handoff WHERE state = 'received'");
   await none('a research told more or less than once',
