@@ -9,7 +9,7 @@ import { load } from './load.mjs';
 
 test('no two threads touch the same thing at once', { timeout: 240000 }, async (t) => {
   await load(t, {
-    folder: path.join(BUILD, 'tsan'), command: '', clients: 10, rounds: 30,
+    folder: path.join(BUILD, 'tsan'), command: '', clients: 8, rounds: 12,
     env: { TSAN_OPTIONS: 'exitcode=66:second_deadlock_stack=1' },
   });
 });
