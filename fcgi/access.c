@@ -122,9 +122,63 @@ enum access_verdict access_account(const struct conf *conf,
             verdict = ACCESS_NO_USER;
         }
         break;
+    case CONF_AUTH_TOKEN:
+        verdict = ACCESS_NO_TOKEN;
+        break;
     }
     return verdict;
 }
+
+/* --- what a request carries ----------------------------------------------- */
+
+/* "Bearer <token>", RFC 6750 2.1; the scheme's case does not matter. */
+static void find_bearer(const char *field, struct access_secret *out)
+{
+    static const char SCHEME[] = "Bearer ";
+
+    out->means = ACCESS_BY_BEARER;
+    if (strncasecmp(field, SCHEME, sizeof(SCHEME) - 1) != 0) {
+        return;
+    }
+    field += sizeof(SCHEME) - 1;
+    field += strspn(field, " ");
+    out->text = field;
+    out->len = strcspn(field, " ");
+    if (out->len == 0 || field[out->len] != '\0') {
+        out->text = NULL;
+        out->len = 0;
+    }
+}
+
+/* "name=value; name=value", RFC 6265 4.2.1. Of several of our name the first is
+ * the one with the longest path. */
+static void find_cookie(const char *field, struct access_secret *out)
+{
+    static const char NAME[] = ACCESS_COOKIE "=";
+
+    while (*field != '\0') {
+        field += strspn(field, "; ");
+        if (strncmp(field, NAME, sizeof(NAME) - 1) == 0) {
+            out->means = ACCESS_BY_COOKIE;
+            out->text = field + sizeof(NAME) - 1;
+            out->len = strcspn(out->text, "; ");
+            return;
+        }
+        field += strcspn(field, ";");
+    }
+}
+
+void access_secret(const struct access_facts *f, struct access_secret *out)
+{
+    *out = (struct access_secret){.means = ACCESS_BY_NOTHING};
+    if (f->authorization != NULL) {
+        find_bearer(f->authorization, out);
+    } else if (f->cookie != NULL) {
+        find_cookie(f->cookie, out);
+    }
+}
+
+/* --- writing --------------------------------------------------------------- */
 
 /* An Origin is "scheme://host[:port]", without a default port, as is Host. A
  * configured name is own on any port: the web server may be told another Host
@@ -173,11 +227,13 @@ static bool is_json(const char *type)
 enum access_verdict access_write(const struct conf *conf,
                                  const struct access_facts *f)
 {
-    if (f->sec_fetch_site != NULL &&
+    bool bearer = conf->auth == CONF_AUTH_TOKEN && f->authorization != NULL;
+
+    if (!bearer && f->sec_fetch_site != NULL &&
         strcasecmp(f->sec_fetch_site, "cross-site") == 0) {
         return ACCESS_CROSS_SITE;
     }
-    if (f->origin != NULL && !is_own_origin(conf, f)) {
+    if (!bearer && f->origin != NULL && !is_own_origin(conf, f)) {
         return ACCESS_FOREIGN_ORIGIN;
     }
     if (f->has_body && !is_json(f->content_type)) {

@@ -6,13 +6,18 @@
  *                  loopback address, unforwarded, with a Host that names this
  *                  machine (against DNS rebinding)
  *   auth = proxy   the web server has set REMOTE_USER
- * In both, a write needs application/json, an own Origin (RFC 6454) and no
- * cross-site Sec-Fetch-Site, where the browser sends them.
+ *   auth = token   the request carries the secret of a token, as bearer (RFC
+ *                  6750), or of a session, in a cookie (RFC 6265); whose it
+ *                  is, login.h finds out
+ * A write needs application/json, an own Origin (RFC 6454) and no cross-site
+ * Sec-Fetch-Site, where the browser sends them; with a bearer token, which no
+ * browser sends by itself, application/json alone.
  */
 #ifndef ASIDE_FCGI_ACCESS_H
 #define ASIDE_FCGI_ACCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "sql/base/conf.h"
 
@@ -26,6 +31,8 @@ struct access_facts { /* NULL: the request has none */
     const char *origin;
     const char *sec_fetch_site;
     const char *content_type;
+    const char *authorization; /* this and the cookie: where auth = token */
+    const char *cookie;
     bool forwarded; /* it carries a header of a forwarding proxy; looked for
                      * where auth = none alone */
     bool has_body;
@@ -40,16 +47,31 @@ enum access_verdict {
     ACCESS_FOREIGN_ORIGIN,
     ACCESS_CROSS_SITE,
     ACCESS_MEDIA_TYPE, /* a write whose body is no application/json */
+    ACCESS_NO_TOKEN,   /* auth = token and the request carries nothing */
+    ACCESS_BAD_TOKEN,  /* what it carries is no token, or not any more */
+    ACCESS_SCOPE,      /* its scope does not reach that far */
     ACCESS__MAX
 };
 
 /* Names of the header fields that make a request "forwarded", ended by NULL. */
 extern const char *const ACCESS_FORWARDING[];
 
-/* The account of a request that reads. *account is "me" or remote_user. */
+/* The account of a request that reads, with auth = none or proxy. *account is
+ * "me" or remote_user. */
 enum access_verdict access_account(const struct conf *,
                                    const struct access_facts *,
                                    const char **account);
+
+/* What a request carries with auth = token. A bearer token goes before a
+ * cookie, also one that is malformed: ACCESS_BY_BEARER with text NULL. */
+#define ACCESS_COOKIE "aside"
+enum access_means { ACCESS_BY_NOTHING = 0, ACCESS_BY_BEARER, ACCESS_BY_COOKIE };
+struct access_secret {
+    enum access_means means;
+    const char *text; /* in the facts, not NUL-terminated */
+    size_t len;
+};
+void access_secret(const struct access_facts *, struct access_secret *);
 
 /* Whether a write may be what its account's user wanted. */
 enum access_verdict access_write(const struct conf *,

@@ -27,8 +27,9 @@ struct ask {
     struct app *app;
     struct store *store; /* the thread's own, for reading */
     struct req *req;
-    struct arena *arena; /* the request's */
-    const char *account; /* NULL where the route needs none */
+    struct arena *arena;     /* the request's */
+    const char *account;     /* NULL where the route needs none */
+    enum access_scope scope; /* what it may ask for */
     struct store_actor actor;
     int64_t id;          /* the one in the path, 0 if it has none */
     const char *rest;    /* what {name...} stands for, else "" */

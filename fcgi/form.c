@@ -149,6 +149,29 @@ bool form_flag_or_reply(const struct ask *ask, const char *name, bool *out)
     return true;
 }
 
+bool form_i64_or_reply(const struct ask *ask, const char *name, int64_t min,
+                       int64_t max, int64_t fallback, int64_t *out)
+{
+    const cJSON *member = member_of(ask, name);
+    double value = (double)fallback;
+
+    if (member != NULL) {
+        if (!cJSON_IsNumber(member)) {
+            return invalid(ask, name, "is no number");
+        }
+        value = member->valuedouble;
+        /* Also false for what is no number at all. */
+        if (!(value >= (double)min && value <= (double)max)) {
+            return invalid(ask, name, "is out of range");
+        }
+        if (value != (double)(int64_t)value) {
+            return invalid(ask, name, "is no whole number");
+        }
+    }
+    *out = (int64_t)value;
+    return true;
+}
+
 bool form_query_text_or_reply(const struct ask *ask, const char *name,
                               size_t max_bytes, const char **out)
 {

@@ -35,6 +35,10 @@ bool form_word_or_reply(const struct ask *, const char *name,
                         const char *const words[], int n, int fallback,
                         int *out);
 
+/* A whole number of a range; fallback if it is left out. */
+bool form_i64_or_reply(const struct ask *, const char *name, int64_t min,
+                       int64_t max, int64_t fallback, int64_t *out);
+
 /* true or false; false if it is left out. */
 bool form_flag_or_reply(const struct ask *, const char *name, bool *out);
 

@@ -5,6 +5,7 @@
 #include "fcgi/view.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
+#include "sql/store_access.h"
 #include "sql/store_change.h"
 
 #define MAX_CHANGES       200
@@ -128,6 +129,11 @@ enum rc h_changes_read(struct store *st, const char *account, int64_t *cursor,
     return rc;
 }
 
+enum rc h_changes_stands(struct store *st, const struct store_actor *actor)
+{
+    return store_access_stands(st, actor, clock_unix_ms());
+}
+
 void h_changes_reply(struct req *r, enum rc rc, const char *text, size_t len)
 {
     if (rc == RC_OK) {
@@ -156,6 +162,7 @@ static enum serve_then read_and_reply(const struct ask *ask, int64_t *cursor,
 enum serve_then h_changes_get(struct ask *ask)
 {
     struct park_wait wait = {.account = ask->account,
+                             .actor = ask->actor,
                              .generation = park_generation(ask->app->park)};
     int64_t wait_s;
     bool none;

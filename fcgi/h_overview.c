@@ -81,6 +81,22 @@ static void put_servers(const struct ask *ask, struct json_out *json,
     json_close_array(json);
 }
 
+/* What whoever asks may do, and whether there is anything to log out of. */
+static void put_access(const struct ask *ask, struct json_out *json)
+{
+    char id[ID_TEXT_BYTES];
+
+    json_key(json, "access");
+    json_open_object(json);
+    json_kbool(json, "tokens", ask->app->conf->auth == CONF_AUTH_TOKEN);
+    json_kstr(json, "scope", states_text(LIST_ACCESS_SCOPE, (int)ask->scope));
+    json_kstr(json, "session",
+              ask->actor.kind == ACTOR_SESSION
+                  ? id_text(ID_SESSION, ask->actor.id, id)
+                  : NULL);
+    json_close_object(json);
+}
+
 static void put_overview(const struct ask *ask, struct json_out *json,
                          const struct overview *o)
 {
@@ -88,6 +104,7 @@ static void put_overview(const struct ask *ask, struct json_out *json,
 
     read_put_view(json, &o->read);
     json_kstr(json, "account", ask->account);
+    put_access(ask, json);
     json_key(json, "limits");
     json_open_object(json);
     json_ki64(json, "short", conf->short_limit);

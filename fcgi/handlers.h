@@ -23,6 +23,15 @@ enum serve_then h_run_continue(struct ask *);
 enum serve_then h_handoff_adjust(struct ask *);
 enum serve_then h_handoff_reply(struct ask *);
 
+enum serve_then h_session_open(struct ask *);
+enum serve_then h_session_leave(struct ask *);
+enum serve_then h_session_list(struct ask *);
+enum serve_then h_session_close(struct ask *);
+
+enum serve_then h_token_list(struct ask *);
+enum serve_then h_token_create(struct ask *);
+enum serve_then h_token_revoke(struct ask *);
+
 enum serve_then h_search(struct ask *);
 enum serve_then h_audit_list(struct ask *);
 
@@ -38,6 +47,8 @@ enum serve_then h_changes_get(struct ask *);
 /* For struct park_options: what a parked poll is told. */
 enum rc h_changes_read(struct store *, const char *account, int64_t *cursor,
                        bool even_if_none, struct buf *out) RC_MUST_CHECK;
+enum rc h_changes_stands(struct store *,
+                         const struct store_actor *) RC_MUST_CHECK;
 void h_changes_reply(struct req *, enum rc, const char *text, size_t len);
 
 #endif

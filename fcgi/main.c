@@ -1,6 +1,7 @@
 /* main.c - aside.fcgi: options, parts, threads, orderly end.
  *
  *   aside.fcgi [-c file] [-s socket] [-m mode] [-t threads] [-u user]
+ *   aside.fcgi -R        print the routes and what each needs, and end
  *
  * Without -s it listens on descriptor 0, as spawn-fcgi and web servers start
  * FastCGI programs. SIGTERM, SIGINT and SIGUSR1 end it: requests in hand are
@@ -39,6 +40,7 @@ struct options {
     const char *user; /* to become; NULL: stay who it is */
     mode_t mode;
     size_t threads;
+    bool routes;
 };
 
 struct parts {
@@ -70,7 +72,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
     int c;
 
     for (;;) {
-        c = getopt(argc, argv, "c:s:m:t:u:");
+        c = getopt(argc, argv, "c:s:m:t:u:R");
         switch (c) {
         case -1:
             return optind == argc;
@@ -82,6 +84,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
             break;
         case 'u':
             o->user = optarg;
+            break;
+        case 'R':
+            o->routes = true;
             break;
         case 'm':
             if (!parse_number(optarg, 8, 0777, &n)) {
@@ -183,6 +188,7 @@ static enum rc start_park(struct parts *p, size_t threads)
         .bell = p->bell,
         .max = parked_limit(p->conf.poll_max_parked, threads),
         .read = h_changes_read,
+        .stands = h_changes_stands,
         .reply = h_changes_reply,
     };
 
@@ -262,8 +268,12 @@ int main(int argc, char **argv)
     log_open("aside.fcgi", LOG_LEVEL_INFO);
     if (!parse_options(argc, argv, &options)) {
         (void)fprintf(stderr, "usage: aside.fcgi [-c file] [-s socket] "
-                              "[-m mode] [-t threads] [-u user]\n");
+                              "[-m mode] [-t threads] [-u user] | -R\n");
         return EXIT_FAILURE;
+    }
+    if (options.routes) {
+        route_print(stdout);
+        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     if (conf_load(options.conf, &parts.conf, error, sizeof(error)) != RC_OK) {
         (void)fprintf(stderr, "%s\n", error);

@@ -52,6 +52,8 @@ struct waiter {
     int64_t deadline_ms;
     int64_t due_ms; /* the deadline, or the fallback before it */
     uint64_t generation;
+    enum actor_kind actor;
+    int64_t actor_id;
     size_t place;  /* in the heap */
     char *account; /* until it has a group */
 };
@@ -88,6 +90,9 @@ struct park {
      * it concerns. */
     int64_t seen;
     struct made made;
+    /* Whose right was looked at last in this pass, and what it was. */
+    struct store_actor looked;
+    enum rc stands;
 };
 
 /* --- the heap --------------------------------------------------------------
@@ -278,12 +283,34 @@ static enum rc make_reply(struct park *p, const struct waiter *w,
     return rc;
 }
 
+/* Many who wait have the same right, which is looked up once in a pass. */
+static bool may_be_told(struct park *p, const struct waiter *w)
+{
+    const struct store_actor who = {.kind = w->actor, .id = w->actor_id};
+
+    if (p->options.stands == NULL || w->actor == ACTOR_USER) {
+        return true;
+    }
+    if (p->looked.kind != who.kind || p->looked.id != who.id) {
+        p->looked = who;
+        p->stands = p->options.stands(p->store, &who);
+    }
+    return p->stands == RC_OK;
+}
+
 /* Read for a waiter, and answer it if there is something to tell or its time
  * is up. */
 static void read_waiter(struct park *p, struct waiter *w, bool even_if_none)
 {
-    enum rc rc = make_reply(p, w, even_if_none);
+    enum rc rc;
 
+    if (!may_be_told(p, w)) {
+        p->options.reply(
+            w->req, p->stands == RC_NOT_FOUND ? RC_DENIED : p->stands, NULL, 0);
+        release(p, w);
+        return;
+    }
+    rc = make_reply(p, w, even_if_none);
     if (rc == RC_NOT_FOUND) {
         w->cursor = p->made.new_cursor;
         heap_reschedule(p, w, clock_boot_ms());
@@ -302,6 +329,7 @@ static void read_waiter(struct park *p, struct waiter *w, bool even_if_none)
 static void forget_reply(struct park *p)
 {
     p->made.group = NULL;
+    p->looked = (struct store_actor){.kind = ACTOR_USER};
     if (p->made.text.cap > KEPT_REPLY_BYTES) {
         buf_free(&p->made.text);
         buf_init(&p->made.text, REPLY_LIMIT_BYTES);
@@ -649,6 +677,8 @@ static enum rc new_waiter(struct req *r, const struct park_wait *wait,
     w->cursor = wait->cursor;
     w->deadline_ms = wait->deadline_ms;
     w->generation = wait->generation;
+    w->actor = wait->actor.kind;
+    w->actor_id = wait->actor.id;
     *out = w;
     return RC_OK;
 }

@@ -41,13 +41,19 @@ struct park_options {
      * moved up to what was read. The store is the waker's. */
     enum rc (*read)(struct store *, const char *account, int64_t *cursor,
                     bool even_if_none, struct buf *out);
+    /* Whether who waits may still be told (RC_OK), asked before each reply;
+     * RC_NOT_FOUND ends the wait as RC_DENIED. NULL: always. So a wait ends at
+     * its next wake, and at the latest PARK_FALLBACK_MS after it lost its
+     * right. */
+    enum rc (*stands)(struct store *, const struct store_actor *);
     /* Send what read has made (or a failure, text NULL). Must not finish the
      * request. */
     void (*reply)(struct req *, enum rc, const char *text, size_t len);
 };
 
 struct park_wait {
-    const char *account; /* copied */
+    const char *account;      /* copied */
+    struct store_actor actor; /* kind and id alone are kept */
     int64_t cursor;
     int64_t deadline_ms; /* boot time */
     uint64_t generation; /* from before the read that found nothing */

@@ -27,7 +27,10 @@ static const struct {
     [REPLY_DUPLICATE_MEMBER] = {400, "duplicate_member",
                                 "The body names a member twice"},
     [REPLY_UNAUTHORIZED] = {401, "unauthorized", "Not logged in"},
+    [REPLY_LOGIN_REQUIRED] = {401, "login_required", "Not logged in"},
+    [REPLY_WRONG_TOKEN] = {401, "wrong_token", "There is no such token"},
     [REPLY_FORBIDDEN] = {403, "forbidden", "Not allowed from there"},
+    [REPLY_SCOPE] = {403, "scope", "The token does not reach that far"},
     [REPLY_FOREIGN_ORIGIN] = {403, "foreign_origin",
                               "Another site may not write here"},
     [REPLY_NOT_FOUND] = {404, "not_found", "Not found"},
@@ -43,6 +46,8 @@ static const struct {
     [REPLY_CONFLICT] = {409, "conflict", "It is in another state by now"},
     [REPLY_NAME_TAKEN] = {409, "name_taken",
                           "The library has something of nearly that name"},
+    [REPLY_TOO_MANY_TOKENS] = {409, "too_many_tokens",
+                               "The account has as many tokens as it may"},
     [REPLY_BODY_TOO_LARGE] = {413, "body_too_large",
                               "The body is larger than is accepted here"},
     [REPLY_MESSAGE_TOO_LARGE] = {413, "message_too_large",
@@ -94,6 +99,8 @@ enum reply_code reply_code_of(enum rc rc)
         return REPLY_KEY_REUSED;
     case RC_NOT_ELIGIBLE:
         return REPLY_NOT_ELIGIBLE;
+    case RC_DENIED:
+        return REPLY_LOGIN_REQUIRED;
     case RC_TOO_LONG:
         return REPLY_REQUIREMENTS_TOO_LARGE;
     case RC_FULL:      /* of which class, only the call knows */
@@ -139,21 +146,32 @@ static void send_buf(struct req *r, int status, const char *type,
     }
 }
 
-enum serve_then reply_send(struct reply *reply, struct req *r, int status)
+enum serve_then reply_send_with(struct reply *reply, struct req *r, int status,
+                                const char *headers)
 {
+    struct buf lines;
     enum rc rc;
 
+    buf_init(&lines, 4096);
+    buf_puts(&lines, COMMON_HEADERS);
+    buf_puts(&lines, headers);
     json_close_object(&reply->json);
     rc = json_end(&reply->json);
     if (rc == RC_OK) {
-        send_buf(r, status, "application/json", COMMON_HEADERS, &reply->buf);
+        send_buf(r, status, "application/json", buf_str(&lines), &reply->buf);
     }
+    buf_free(&lines);
     reply_drop(reply);
     if (rc != RC_OK) {
         log_error(NULL, "a reply could not be built: %s", rc_name(rc));
         return reply_problem(r, REPLY_INTERNAL, NULL);
     }
     return SERVE_FINISH;
+}
+
+enum serve_then reply_send(struct reply *reply, struct req *r, int status)
+{
+    return reply_send_with(reply, r, status, "");
 }
 
 enum serve_then reply_bytes(struct req *r, const char *type,
@@ -211,6 +229,8 @@ enum serve_then reply_send_problem(struct reply *reply, struct req *r,
     }
     if (header != NULL) {
         buf_puts(&lines, header);
+    } else if (code == REPLY_LOGIN_REQUIRED || code == REPLY_WRONG_TOKEN) {
+        buf_puts(&lines, "WWW-Authenticate: Bearer realm=\"Aside\"\r\n");
     }
     send_buf(r, PROBLEM[code].status, TYPE, buf_str(&lines), &reply->buf);
     buf_free(&lines);

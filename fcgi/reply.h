@@ -21,7 +21,10 @@ enum reply_code {
     REPLY_NOT_AN_OBJECT,
     REPLY_DUPLICATE_MEMBER,
     REPLY_UNAUTHORIZED,
+    REPLY_LOGIN_REQUIRED,
+    REPLY_WRONG_TOKEN,
     REPLY_FORBIDDEN,
+    REPLY_SCOPE,
     REPLY_FOREIGN_ORIGIN,
     REPLY_NOT_FOUND,
     REPLY_METHOD_NOT_ALLOWED,
@@ -31,6 +34,7 @@ enum reply_code {
     REPLY_NOT_ELIGIBLE,
     REPLY_CONFLICT,
     REPLY_NAME_TAKEN,
+    REPLY_TOO_MANY_TOKENS,
     REPLY_BODY_TOO_LARGE,
     REPLY_MESSAGE_TOO_LARGE,
     REPLY_REQUIREMENTS_TOO_LARGE,
@@ -66,6 +70,9 @@ void reply_open(struct reply *);
 /* Close the object, send it, free. What could not be built is told as a
  * problem. */
 enum serve_then reply_send(struct reply *, struct req *, int status);
+/* The same with further header lines. */
+enum serve_then reply_send_with(struct reply *, struct req *, int status,
+                                const char *headers);
 /* Free a reply that is not sent, whatever scopes are open. */
 void reply_drop(struct reply *);
 

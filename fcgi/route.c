@@ -5,6 +5,7 @@
 
 #include "fcgi/access.h"
 #include "fcgi/handlers.h"
+#include "fcgi/login.h"
 #include "fcgi/reply.h"
 #include "sql/base/id.h"
 
@@ -13,6 +14,13 @@
 static const struct route ROUTE[] = {
     {REQ_GET, V1 "/health", ROUTE_OPEN, h_health_get},
     {REQ_GET, V1 "/overview", ROUTE_READ, h_overview_get},
+    {REQ_POST, V1 "/session", ROUTE_LOGIN, h_session_open},
+    {REQ_DELETE, V1 "/session", ROUTE_LEAVE, h_session_leave},
+    {REQ_GET, V1 "/sessions", ROUTE_ADMIN, h_session_list},
+    {REQ_DELETE, V1 "/sessions/{sess}", ROUTE_ADMIN, h_session_close},
+    {REQ_GET, V1 "/tokens", ROUTE_ADMIN, h_token_list},
+    {REQ_POST, V1 "/tokens", ROUTE_ADMIN, h_token_create},
+    {REQ_DELETE, V1 "/tokens/{tok}", ROUTE_ADMIN, h_token_revoke},
     {REQ_POST, V1 "/conversations", ROUTE_WRITE, h_conversation_create},
     {REQ_GET, V1 "/conversations/{conv}", ROUTE_READ, h_conversation_get},
     {REQ_PATCH, V1 "/conversations/{conv}", ROUTE_WRITE, h_conversation_update},
@@ -50,9 +58,8 @@ static bool match_id(const char *name, size_t name_len, const char *text,
         const char *name;
         enum id_kind kind;
     } KIND[] = {
-        {"{conv}", ID_CONVERSATION},
-        {"{run}", ID_RUN},
-        {"{req}", ID_REQUEST},
+        {"{conv}", ID_CONVERSATION}, {"{run}", ID_RUN},   {"{req}", ID_REQUEST},
+        {"{sess}", ID_SESSION},      {"{tok}", ID_TOKEN},
     };
     char copy[ID_TEXT_BYTES];
 
@@ -133,6 +140,34 @@ enum route_match route_find(enum req_method method, const char *path,
     return match;
 }
 
+/* --- walking ---------------------------------------------------------------
+ */
+
+const struct route *route_at(size_t i)
+{
+    return i < N_ROUTES ? &ROUTE[i] : NULL;
+}
+
+void route_print(FILE *to)
+{
+    static const char *const METHOD[REQ__MAX] = {
+        [REQ_GET] = "GET",     [REQ_HEAD] = "HEAD",   [REQ_POST] = "POST",
+        [REQ_PUT] = "PUT",     [REQ_PATCH] = "PATCH", [REQ_DELETE] = "DELETE",
+        [REQ_OTHER] = "OTHER",
+    };
+    static const char *const NEED[ROUTE_NEED__MAX] = {
+        [ROUTE_OPEN] = "open",   [ROUTE_LOGIN] = "login",
+        [ROUTE_READ] = "read",   [ROUTE_LEAVE] = "leave",
+        [ROUTE_WRITE] = "write", [ROUTE_UPLOAD] = "upload",
+        [ROUTE_ADMIN] = "admin",
+    };
+
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        (void)fprintf(to, "%s\t%s\t%s\n", METHOD[ROUTE[i].method],
+                      ROUTE[i].pattern, NEED[ROUTE[i].need]);
+    }
+}
+
 /* --- handling --------------------------------------------------------------
  */
 
@@ -149,6 +184,8 @@ static void gather_facts(struct req *r, enum conf_auth auth, bool has_body,
         .origin = req_header(r, "Origin"),
         .sec_fetch_site = req_header(r, "Sec-Fetch-Site"),
         .content_type = req_header(r, "Content-Type"),
+        .authorization = req_header(r, "Authorization"),
+        .cookie = req_header(r, "Cookie"),
         .has_body = has_body,
     };
     for (size_t i = 0; auth == CONF_AUTH_NONE && ACCESS_FORWARDING[i] != NULL;
@@ -159,7 +196,26 @@ static void gather_facts(struct req *r, enum conf_auth auth, bool has_body,
     }
 }
 
-static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
+/* What is needed beside the route itself. */
+struct demand {
+    bool account;
+    enum access_scope scope;
+    bool write; /* the checks of access_write */
+    bool json;  /* the body, if there is one */
+};
+
+static const struct demand DEMAND[ROUTE_NEED__MAX] = {
+    [ROUTE_OPEN] = {false, SCOPE_READ, false, false},
+    [ROUTE_LOGIN] = {false, SCOPE_READ, true, true},
+    [ROUTE_READ] = {true, SCOPE_READ, false, false},
+    [ROUTE_LEAVE] = {true, SCOPE_READ, true, true},
+    [ROUTE_WRITE] = {true, SCOPE_WRITE, true, true},
+    [ROUTE_UPLOAD] = {true, SCOPE_WRITE, true, false},
+    [ROUTE_ADMIN] = {true, SCOPE_ADMIN, true, true},
+};
+
+static bool refuse(const struct ask *ask, enum access_verdict verdict,
+                   const struct access_facts *facts, enum access_scope scope)
 {
     static const struct {
         enum reply_code code;
@@ -179,24 +235,50 @@ static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
         [ACCESS_FOREIGN_ORIGIN] = {REPLY_FOREIGN_ORIGIN, NULL},
         [ACCESS_CROSS_SITE] = {REPLY_FOREIGN_ORIGIN, NULL},
         [ACCESS_MEDIA_TYPE] = {REPLY_MEDIA_TYPE, NULL},
+        [ACCESS_NO_TOKEN] = {REPLY_LOGIN_REQUIRED, NULL},
+        [ACCESS_BAD_TOKEN] = {REPLY_LOGIN_REQUIRED,
+                              "The token or session has expired, was revoked, "
+                              "or is none."},
+        [ACCESS_SCOPE] = {REPLY_SCOPE, NULL},
     };
-    struct access_facts facts;
-    enum access_verdict verdict = ACCESS_GRANTED;
 
-    gather_facts(ask->req, ask->app->conf->auth, has_body, &facts);
-    if (need != ROUTE_OPEN) {
-        verdict = access_account(ask->app->conf, &facts, &ask->account);
-        ask->actor.kind = ACTOR_USER;
-        ask->actor.address = facts.remote_addr;
+    if (verdict == ACCESS_GRANTED) {
+        return true;
     }
-    if (verdict == ACCESS_GRANTED && need >= ROUTE_WRITE) {
-        verdict = access_write(ask->app->conf, &facts);
+    (void)reply_problem_with(ask->req, REFUSAL[verdict].code,
+                             REFUSAL[verdict].detail,
+                             login_challenge(ask, verdict, facts, scope));
+    return false;
+}
+
+static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
+{
+    const struct demand *demand = &DEMAND[need];
+    const struct conf *conf = ask->app->conf;
+    enum access_verdict verdict = ACCESS_GRANTED;
+    struct access_facts facts;
+    enum rc rc = RC_OK;
+
+    gather_facts(ask->req, conf->auth, has_body, &facts);
+    ask->actor =
+        (struct store_actor){.kind = ACTOR_USER, .address = facts.remote_addr};
+    ask->scope = SCOPE_ADMIN;
+    if (demand->account && conf->auth == CONF_AUTH_TOKEN) {
+        rc = login_find(ask, &facts, &verdict);
+    } else if (demand->account) {
+        verdict = access_account(conf, &facts, &ask->account);
     }
-    if (verdict != ACCESS_GRANTED) {
-        (void)reply_problem(ask->req, REFUSAL[verdict].code,
-                            REFUSAL[verdict].detail);
+    if (rc != RC_OK) {
+        (void)reply_rc(ask->req, rc);
+        return false;
     }
-    return verdict == ACCESS_GRANTED;
+    if (verdict == ACCESS_GRANTED && ask->scope < demand->scope) {
+        verdict = ACCESS_SCOPE;
+    }
+    if (verdict == ACCESS_GRANTED && demand->write) {
+        verdict = access_write(conf, &facts);
+    }
+    return refuse(ask, verdict, &facts, demand->scope);
 }
 
 static bool parse_or_reply(struct ask *ask, const char *text, size_t len)
@@ -254,7 +336,7 @@ static bool admit_or_reply(struct ask *ask, const struct route *route)
         (void)reply_problem(ask->req, REPLY_MALFORMED_TARGET, NULL);
         return false;
     }
-    return route->need != ROUTE_WRITE || len == 0 ||
+    return !DEMAND[route->need].json || len == 0 ||
            parse_or_reply(ask, text, len);
 }
 

@@ -3,14 +3,20 @@
 #ifndef ASIDE_FCGI_ROUTE_H
 #define ASIDE_FCGI_ROUTE_H
 
+#include <stdio.h>
+
 #include "fcgi/ask.h"
 #include "fcgi/serve.h"
 
 enum route_need {
     ROUTE_OPEN = 0, /* nothing: no login */
-    ROUTE_READ,     /* an account */
-    ROUTE_WRITE,    /* an account, and the checks of access_write */
-    ROUTE_UPLOAD    /* the same, but the handler takes the body, of any type */
+    ROUTE_LOGIN,    /* no account yet, but the checks of access_write */
+    ROUTE_READ,     /* an account, and scope read */
+    ROUTE_LEAVE,    /* the same, and the checks of access_write */
+    ROUTE_WRITE,    /* an account, scope write, and these checks */
+    ROUTE_UPLOAD,   /* the same, but the handler takes the body, of any type */
+    ROUTE_ADMIN,    /* an account, scope admin, and these checks */
+    ROUTE_NEED__MAX
 };
 
 struct route {
@@ -33,6 +39,11 @@ enum route_match {
 enum route_match route_find(enum req_method, const char *path,
                             const struct route **out, int64_t *id,
                             char allow[ROUTE_ALLOW_BYTES]);
+
+/* The i-th route, NULL behind the last: to walk them. */
+const struct route *route_at(size_t i);
+/* A line for each: "GET\t/api/v1/health\topen". */
+void route_print(FILE *);
 
 /* Handle one request: find the route, the account and the body, call the
  * handler; whatever is wrong is answered here. For struct serve_options. */

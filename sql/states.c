@@ -147,6 +147,17 @@ static const char *const AUDIT_ACTION[AUDIT_ACTION__MAX] = {
     [AUDIT_DATABASE_RESTORE] = "database.restore",
     [AUDIT_RETENTION] = "retention",
     [AUDIT_ACCOUNT_DELETE] = "account.delete",
+    [AUDIT_ACCOUNT_CREATE] = "account.create",
+    [AUDIT_TOKEN_CREATE] = "token.create",
+    [AUDIT_TOKEN_REVOKE] = "token.revoke",
+    [AUDIT_SESSION_OPEN] = "session.open",
+    [AUDIT_SESSION_CLOSE] = "session.close",
+};
+
+static const char *const ACCESS_SCOPE[ACCESS_SCOPE__MAX] = {
+    [SCOPE_READ] = "read",
+    [SCOPE_WRITE] = "write",
+    [SCOPE_ADMIN] = "admin",
 };
 
 static const struct words LISTS[STATES_LIST__MAX] = {
@@ -169,6 +180,7 @@ static const struct words LISTS[STATES_LIST__MAX] = {
     [LIST_CHANGE_KIND] = WORDS(CHANGE_KIND),
     [LIST_ACTOR_KIND] = WORDS(ACTOR),
     [LIST_AUDIT_ACTION] = WORDS(AUDIT_ACTION),
+    [LIST_ACCESS_SCOPE] = WORDS(ACCESS_SCOPE),
 };
 
 const char *states_text(enum states_list list, int value)

@@ -158,7 +158,20 @@ enum audit_action {
     AUDIT_DATABASE_RESTORE,
     AUDIT_RETENTION,
     AUDIT_ACCOUNT_DELETE,
+    AUDIT_ACCOUNT_CREATE,
+    AUDIT_TOKEN_CREATE,
+    AUDIT_TOKEN_REVOKE,
+    AUDIT_SESSION_OPEN,
+    AUDIT_SESSION_CLOSE,
     AUDIT_ACTION__MAX
+};
+
+/* What a token or session may ask for; each includes those before it. */
+enum access_scope {
+    SCOPE_READ = 0,
+    SCOPE_WRITE,
+    SCOPE_ADMIN, /* who else may: tokens and sessions */
+    ACCESS_SCOPE__MAX
 };
 
 enum change_kind {
@@ -198,6 +211,7 @@ enum states_list {
     LIST_CHANGE_KIND,
     LIST_ACTOR_KIND,
     LIST_AUDIT_ACTION,
+    LIST_ACCESS_SCOPE,
     STATES_LIST__MAX
 };
 

@@ -78,6 +78,21 @@ static void put_or_null(struct json_out *json, const char *name,
     json_kstr(json, name, text[0] == '\0' ? NULL : text);
 }
 
+const char *store_audit_actor(const struct audit *a, char out[ID_TEXT_BYTES])
+{
+    static const struct {
+        bool has;
+        enum id_kind kind;
+    } ID[ACTOR_KIND__MAX] = {
+        [ACTOR_RUN] = {true, ID_RUN},
+        [ACTOR_SESSION] = {true, ID_SESSION},
+        [ACTOR_TOKEN] = {true, ID_TOKEN},
+    };
+
+    return ID[a->actor].has ? id_text(ID[a->actor].kind, a->actor_id, out)
+                            : NULL;
+}
+
 /* Who it was, as an id where there is one: "run_17", or the command's uid. */
 static void put_actor(struct json_out *json, const struct audit *a)
 {
@@ -87,8 +102,7 @@ static void put_actor(struct json_out *json, const struct audit *a)
     if (a->actor == ACTOR_COMMAND) {
         json_ki64(json, "uid", a->actor_id);
     }
-    json_kstr(json, "actor_id",
-              a->actor == ACTOR_RUN ? id_text(ID_RUN, a->actor_id, id) : NULL);
+    json_kstr(json, "actor_id", store_audit_actor(a, id));
 }
 
 void store_audit_put(struct json_out *json, const struct audit *a)

@@ -32,6 +32,7 @@ enum rc store_key_find(struct store *st, struct store_call *call,
         refs->message_id = db_i64_or(q, 2, 0);
         refs->run_id = db_i64_or(q, 3, 0);
         refs->handoff_id = db_i64_or(q, 4, 0);
+        refs->token_id = db_i64_or(q, 5, 0);
     }
     rc = db_end(q);
     if (rc != RC_OK) {
@@ -57,6 +58,7 @@ enum rc store_key_bind(struct store *st, const struct store_call *call,
     db_bind_i64_or_null(q, ":message", refs->message_id);
     db_bind_i64_or_null(q, ":run", refs->run_id);
     db_bind_i64_or_null(q, ":handoff", refs->handoff_id);
+    db_bind_i64_or_null(q, ":token", refs->token_id);
     db_bind_i64(q, ":now_ms", call->now_ms);
     return db_run(q);
 }

@@ -67,6 +67,7 @@ struct key_refs {
     int64_t message_id;
     int64_t run_id;
     int64_t handoff_id;
+    int64_t token_id;
 };
 /* Look the call's key up. call->replayed and *refs are set if it is known;
  * RC_KEY_REUSED if it stands for something else. Without a key: nothing. */

@@ -1,4 +1,6 @@
 /* check_access.c - who may read and who may write, fact by fact. */
+#include <string.h>
+
 #include "fcgi/access.h"
 #include "tests/support/suites.h"
 
@@ -172,6 +174,24 @@ static const struct row WRITING[] = {
      CONF_AUTH_NONE,
      {LOCAL, .sec_fetch_site = "none"},
      ACCESS_GRANTED},
+    {"a bearer token of another origin",
+     CONF_AUTH_TOKEN,
+     {LOCAL, .origin = "https://evil.example", .sec_fetch_site = "cross-site",
+      .authorization = "Bearer x"},
+     ACCESS_GRANTED},
+    {"a bearer token with a form",
+     CONF_AUTH_TOKEN,
+     {LOCAL, .has_body = true, .content_type = "text/plain",
+      .authorization = "Bearer x"},
+     ACCESS_MEDIA_TYPE},
+    {"a cookie of another origin",
+     CONF_AUTH_TOKEN,
+     {LOCAL, .origin = "https://evil.example", .cookie = "aside=x"},
+     ACCESS_FOREIGN_ORIGIN},
+    {"a bearer token where none is asked for",
+     CONF_AUTH_PROXY,
+     {LOCAL, .origin = "https://evil.example", .authorization = "Bearer x"},
+     ACCESS_FOREIGN_ORIGIN},
 };
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
@@ -206,6 +226,49 @@ START_TEST(writing_is_granted_by_the_facts)
 }
 END_TEST
 
+/* What a request carries; NULL: nothing that could be a secret. */
+static const struct {
+    const char *authorization;
+    const char *cookie;
+    enum access_means means;
+    const char *text;
+} CARRIED[] = {
+    {NULL, NULL, ACCESS_BY_NOTHING, NULL},
+    {NULL, "", ACCESS_BY_NOTHING, NULL},
+    {NULL, "other=1", ACCESS_BY_NOTHING, NULL},
+    {NULL, "asides=1; xaside=2; aside", ACCESS_BY_NOTHING, NULL},
+    {NULL, "aside=abc", ACCESS_BY_COOKIE, "abc"},
+    {NULL, "other=1; aside=abc; more=2", ACCESS_BY_COOKIE, "abc"},
+    {NULL, "aside=first; aside=second", ACCESS_BY_COOKIE, "first"},
+    {NULL, "aside=", ACCESS_BY_COOKIE, ""},
+    {"Bearer abc", NULL, ACCESS_BY_BEARER, "abc"},
+    {"bEARER   abc", NULL, ACCESS_BY_BEARER, "abc"},
+    {"Bearer abc", "aside=def", ACCESS_BY_BEARER, "abc"},
+    {"Bearer", "aside=def", ACCESS_BY_BEARER, NULL},
+    {"Bearer ", NULL, ACCESS_BY_BEARER, NULL},
+    {"Bearer abc def", NULL, ACCESS_BY_BEARER, NULL},
+    {"Bearerabc", NULL, ACCESS_BY_BEARER, NULL},
+    {"Basic YTpi", "aside=def", ACCESS_BY_BEARER, NULL},
+    {"", NULL, ACCESS_BY_BEARER, NULL},
+};
+
+START_TEST(a_secret_is_found_where_it_may_be)
+{
+    const struct access_facts facts = {.authorization =
+                                           CARRIED[_i].authorization,
+                                       .cookie = CARRIED[_i].cookie};
+    const char *want = CARRIED[_i].text;
+    struct access_secret secret;
+
+    access_secret(&facts, &secret);
+    ck_assert_int_eq(secret.means, CARRIED[_i].means);
+    ck_assert(want == NULL
+                  ? secret.text == NULL
+                  : secret.text != NULL && secret.len == strlen(want) &&
+                        strncmp(secret.text, want, secret.len) == 0);
+}
+END_TEST
+
 Suite *access_suite(void)
 {
     Suite *suite = suite_create("access");
@@ -215,6 +278,8 @@ Suite *access_suite(void)
                         ROWS(READING));
     tcase_add_loop_test(tcase, writing_is_granted_by_the_facts, 0,
                         ROWS(WRITING));
+    tcase_add_loop_test(tcase, a_secret_is_found_where_it_may_be, 0,
+                        ROWS(CARRIED));
     suite_add_tcase(suite, tcase);
     return suite;
 }

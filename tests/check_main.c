@@ -44,6 +44,7 @@ static suite_fn *const SUITES[] = {
     report_suite,
     req_suite,
     route_suite,
+    secret_suite,
     states_suite,
     stmt_suite,
     store_suite,

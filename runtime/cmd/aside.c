@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/cmd/cmd_account.h"
 #include "runtime/cmd/cmd_audit.h"
 #include "runtime/cmd/cmd_backup.h"
 #include "runtime/cmd/cmd_check.h"
@@ -14,6 +15,7 @@
 #include "runtime/cmd/cmd_run.h"
 #include "runtime/cmd/cmd_runs.h"
 #include "runtime/cmd/cmd_status.h"
+#include "runtime/cmd/cmd_token.h"
 #include "runtime/cmd/cmd_watch.h"
 
 struct verb {
@@ -24,6 +26,8 @@ struct verb {
 };
 
 static const struct verb VERBS[] = {
+    {"account", cmd_account_verb, "add|list [-c file] [--json] [name]",
+     "who may have conversations here, with auth = token"},
     {"audit", cmd_audit, "[-c file] [-a account] [-n lines] [--json]",
      "what was done, by whom, when and from where; newest first"},
     {"backup", cmd_backup, "[-c file] [--force] [--json] <file>",
@@ -43,6 +47,10 @@ static const struct verb VERBS[] = {
      "documents of an account, beside the shared folders"},
     {"restore", cmd_restore, "[-c file] [--json] <file>",
      "put a backup in the place of what is there, which is kept"},
+    {"token", cmd_token,
+     "add|list|revoke [-c file] [-a account] [-s read|write|admin] "
+     "[-d days] [--json] [name|id]",
+     "what browsers and programs of an account log in with"},
     {"run", cmd_run, "[-c file] [-p port] [-d dir] [-w seconds]",
      "start everything in the foreground, behind an nginx of its own"},
     {"runs", cmd_runs,

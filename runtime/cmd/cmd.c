@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sql/base/buf.h"
+#include "sql/base/clock.h"
 #include "sql/base/decimal.h"
 #include "sql/base/log.h"
 
@@ -17,6 +19,7 @@
 #define JSON_BYTES  ((size_t)256 << 20)
 
 #define LINES_MAX        1000000
+#define DAYS_MAX         1000000
 #define WAIT_MAX_SECONDS 55 /* that the responder holds a poll */
 
 int cmd_fail(const char *what, const char *why)
@@ -58,8 +61,9 @@ static bool take_option(struct cmd *cmd, int option, const char **file)
     case 'u':
         cmd->url = optarg;
         return true;
-    case 's':
+    case 's': /* whichever the verb takes */
         cmd->socket = optarg;
+        cmd->scope = optarg;
         return true;
     case 'f':
         cmd->force = true;
@@ -69,6 +73,8 @@ static bool take_option(struct cmd *cmd, int option, const char **file)
         return true;
     case 'n':
         return take_number(optarg, LINES_MAX, &cmd->limit);
+    case 'd':
+        return take_number(optarg, DAYS_MAX, &cmd->days);
     case 'w':
         return take_number(optarg, WAIT_MAX_SECONDS, &cmd->wait_seconds);
     default:
@@ -136,6 +142,27 @@ int cmd_open_store(struct cmd *cmd)
     }
     rc = store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
     return rc == RC_OK ? CMD_DONE : cmd_fail_rc(path, rc);
+}
+
+int cmd_make_store(struct cmd *cmd)
+{
+    enum rc rc;
+
+    if (mkdir(cmd->conf.data, 0700) != 0 && errno != EEXIST) {
+        return cmd_fail(cmd->conf.data, strerror(errno));
+    }
+    rc = store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
+    return rc == RC_OK ? CMD_DONE : cmd_fail_rc(cmd->conf.data, rc);
+}
+
+struct store_call cmd_call(const struct cmd *cmd, const char *account)
+{
+    return (struct store_call){
+        .account = account,
+        .actor = {.kind = ACTOR_COMMAND, .id = (int64_t)getuid()},
+        .now_ms = clock_unix_ms(),
+        .conf = &cmd->conf,
+        .arena = cmd->arena};
 }
 
 void cmd_close(struct cmd *cmd)

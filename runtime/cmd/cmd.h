@@ -9,6 +9,8 @@
  *   -u address   of the web server in front, prefix and all
  *   -s socket    of a responder
  *   -w seconds   to hold a poll
+ *   -s scope     of a token
+ *   -d days      that a token lasts
  *
  * Exit status: 0 done, 1 failed with a line on stderr, 2 misused.
  */
@@ -36,6 +38,8 @@ struct cmd {
     const char *socket;  /* NULL: not named */
     int64_t wait_seconds;
     bool force;
+    const char *scope; /* NULL: not named */
+    int64_t days;      /* 0: not named */
     bool json;
     char error[512]; /* of the configuration; "": none */
     char **words;    /* what stands behind the options */
@@ -54,6 +58,11 @@ void cmd_close(struct cmd *);
  * the options. */
 typedef int cmd_fn(struct cmd *);
 int cmd_on_store(int argc, char **argv, const char *usage, int most, cmd_fn *);
+
+/* cmd_open_store, the database being made if it is not there yet. */
+int cmd_make_store(struct cmd *);
+/* The frame of a write by whoever started the command. */
+struct store_call cmd_call(const struct cmd *, const char *account);
 
 /* The id of the named account; 0 if none is named. RC_NOT_FOUND, having said
  * so: there is no such account. */

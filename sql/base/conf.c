@@ -64,7 +64,8 @@ static const struct row ROW[] = {
          "host: empty, or like `/aside`."),
     TEXT("auth", "none", TYPE_AUTH, auth,
          "Who may use it. `none`: whoever is on this machine, as account "
-         "`me`. `proxy`: whom the web server names in REMOTE_USER."),
+         "`me`. `proxy`: whom the web server names in REMOTE_USER. `token`: "
+         "whoever has a token of an account (see below)."),
     TEXT("hosts", "", TYPE_TEXT, hosts,
          "With `auth = none`, further names under which this machine is "
          "reached, separated by spaces."),
@@ -332,7 +333,7 @@ static int word_of(const char *s, const char *const *words, int n)
     return -1;
 }
 
-static const char *const AUTH[] = {"none", "proxy"};
+static const char *const AUTH[] = {"none", "proxy", "token"};
 static const char *const SWITCH[] = {"off", "on"};
 static const char *const LEVEL[] = {"debug", "info", "warn", "error"};
 
@@ -349,7 +350,7 @@ static void expectation(const struct row *row, char *out, size_t len)
         [TYPE_PLACE] = "http:// or https:// and a host",
         [TYPE_HEADER] = "a header's \"Name: value\"",
         [TYPE_PREFIX] = "nothing, or a path that starts, not ends, with /",
-        [TYPE_AUTH] = "none or proxy",
+        [TYPE_AUTH] = "none, proxy or token",
         [TYPE_LEVEL] = "debug, info, warn or error",
         [TYPE_SWITCH] = "on or off",
         [TYPE_URL_OR_NONE] =
@@ -392,7 +393,7 @@ static bool accept_value(void *base, const struct row *row, const char *value)
     case TYPE_NUMBER:
         return to_number(value, row->min, row->max, field(base, row));
     case TYPE_AUTH:
-        word = word_of(value, AUTH, 2);
+        word = word_of(value, AUTH, 3);
         if (word >= 0) {
             *(enum conf_auth *)field(base, row) = (enum conf_auth)word;
         }

@@ -14,7 +14,7 @@
 
 #include "sql/base/rc.h"
 
-enum conf_auth { CONF_AUTH_NONE = 0, CONF_AUTH_PROXY };
+enum conf_auth { CONF_AUTH_NONE = 0, CONF_AUTH_PROXY, CONF_AUTH_TOKEN };
 
 /* What one depth of research may use. */
 struct conf_budget {

@@ -22,6 +22,8 @@ enum id_kind {
     ID_SOURCE,           /* src_ */
     ID_NOTIFICATION,     /* note_ */
     ID_AUDIT,            /* audit_ */
+    ID_SESSION,          /* sess_ */
+    ID_TOKEN,            /* tok_ */
     ID__MAX
 };
 

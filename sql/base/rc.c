@@ -13,6 +13,7 @@ static const char *const NAME[RC__MAX] = {
     [RC_TOO_LONG] = "too_long",
     [RC_KEY_REUSED] = "key_reused",
     [RC_NOT_ELIGIBLE] = "not_eligible",
+    [RC_DENIED] = "denied",
     [RC_NEWER] = "newer",
     [RC_FENCED] = "fenced",
     [RC_NOMEM] = "nomem",

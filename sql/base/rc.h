@@ -18,6 +18,7 @@ enum rc {
     RC_TOO_LONG,     /* requirements that leave the model no room to work */
     RC_KEY_REUSED,   /* an Idempotency-Key stands for another request */
     RC_NOT_ELIGIBLE, /* the thing is not of the kind this can be done to */
+    RC_DENIED,       /* whoever asks may not, or not any more */
     RC_NEWER,        /* the database is newer than this program */
     RC_FENCED,       /* the database has another owner, or another file */
     RC_NOMEM,        /* the system has no memory left */

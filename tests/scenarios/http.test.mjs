@@ -68,7 +68,7 @@ test('health and overview tell a fresh Aside', BOUND, async (t) => {
 
   const overview = await aside.api('GET', '/overview');
   assert.deepEqual(overview.json, {
-    as_of: 0, feed: health.json.feed, account: 'me',
+    as_of: 0, feed: health.json.feed, account: 'me', access: { tokens: false, scope: 'admin', session: null },
     limits: { short: 3, background: 1 },
     occupancy: { short: { used: 0, limit: 3 }, background: { used: 0, limit: 1 } },
     conversations: [], runs: [], notifications: [], tools: [],

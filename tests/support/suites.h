@@ -43,6 +43,7 @@ Suite *prompt_suite(void);
 Suite *report_suite(void);
 Suite *req_suite(void);
 Suite *route_suite(void);
+Suite *secret_suite(void);
 Suite *states_suite(void);
 Suite *stmt_suite(void);
 Suite *store_suite(void);
