@@ -11,6 +11,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/id.h"
 #include "sql/base/log.h"
+#include "sql/base/mask.h"
 #include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
 #include "sql/store_lease.h"
@@ -179,6 +180,8 @@ static void finish(struct flight *f, const struct http_result *res)
         o->verdict = MODEL_CUT;
     }
     o->text_shown = f->text_shown;
+    /* Some endpoints name the key that they refuse. */
+    mask_text(o->error.message, strlen(o->error.message));
     describe(o, o->detail, sizeof(o->detail));
     log_info(id_text(ID_REQUEST, f->request_id, id),
              "ended: %s, %s, status %ld", http_end_name(o->end),

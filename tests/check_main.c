@@ -38,6 +38,7 @@ static suite_fn *const SUITES[] = {
     nginx_conf_suite,
     offline_suite,
     page_suite,
+    mask_suite,
     park_suite,
     passages_suite,
     prompt_suite,

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sql/base/mask.h"
+
 #define CONNECT_MS   10000
 #define STREAM_MS    86400000 /* a stream that waits for news is held so long */
 #define STREAM_BYTES (64u << 20)
@@ -84,12 +86,33 @@ static void read_text(struct mcp_exchange *x, const char *text, size_t len)
     }
 }
 
+/* What a server says goes to the model, and into sources. It is not to tell there
+ * the token that it was given. */
+static void read_masked(struct mcp_exchange *x, const char *text, size_t len)
+{
+    struct buf copy;
+
+    if (!mask_has(text, len)) {
+        read_text(x, text, len);
+        return;
+    }
+    buf_init(&copy, len);
+    buf_add(&copy, text, len);
+    if (buf_rc(&copy) == RC_OK) {
+        mask_text(copy.data, copy.len);
+        read_text(x, buf_str(&copy), copy.len);
+    } else {
+        complain(x, "the reply is too large");
+    }
+    buf_free(&copy);
+}
+
 static bool take_event(void *ctx, const struct sse_event *e)
 {
     struct mcp_exchange *x = ctx;
 
     if (!e->torn && (e->name[0] == '\0' || strcmp(e->name, "message") == 0)) {
-        read_text(x, e->data, e->len);
+        read_masked(x, e->data, e->len);
     }
     return !x->enough;
 }
@@ -207,7 +230,7 @@ static void take_done(void *ctx, const struct http_result *r)
             complain(x, "the reply is too large");
         }
     } else if (x->json.len > 0 && r->end == HTTP_END_DONE) {
-        read_text(x, buf_str(&x->json), x->json.len);
+        read_masked(x, buf_str(&x->json), x->json.len);
     }
     x->in_data = false;
     if (!x->enough) {

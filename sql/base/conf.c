@@ -12,6 +12,7 @@
 
 #include "sql/base/address.h"
 #include "sql/base/log.h"
+#include "sql/base/mask.h"
 #include "sql/base/utf8.h"
 
 extern char **environ;
@@ -252,10 +253,13 @@ static bool is_text(enum type t)
            t == TYPE_URL_OR_NONE || t == TYPE_ALLOWED;
 }
 
-/* No error line and no log shows its value. */
-static bool is_secret(enum type t)
+/* No error line shows its value: also not that of an address which may hold a
+ * password. */
+static bool is_secret(enum type t, const char *value)
 {
-    return t == TYPE_SECRET || t == TYPE_PLACE || t == TYPE_HEADER;
+    return t == TYPE_SECRET || t == TYPE_PLACE || t == TYPE_HEADER ||
+           ((t == TYPE_URL || t == TYPE_URL_OR_NONE) &&
+            strpbrk(value, "@?") != NULL);
 }
 
 static bool is_place(const char *s)
@@ -430,7 +434,7 @@ static enum rc set(const struct reading *r, void *base, const struct row *row,
 
     if (!accept_value(base, row, value)) {
         expectation(row, expected, sizeof(expected));
-        if (is_secret(row->type) || !is_plain(value)) {
+        if (is_secret(row->type, value) || !is_plain(value)) {
             return complain(r, "%s: expected %s", row->key.name, expected);
         }
         return complain(
@@ -779,6 +783,69 @@ int64_t conf_context_tokens(const struct conf *c)
     return wanted < c->model_context_tokens ? wanted : c->model_context_tokens;
 }
 
+/* What may be secret in an address: name and password, and the query. */
+static void hide_in_url(const char *url)
+{
+    const char *host = strstr(url, "://");
+    const char *query = strchr(url, '?');
+    size_t len;
+
+    if (host == NULL) {
+        return;
+    }
+    host += 3;
+    len = strcspn(host, "/?#");
+    for (size_t i = len; i > 0; i--) {
+        if (host[i - 1] == '@') {
+            const char *colon = memchr(host, ':', i - 1);
+            const char *from = colon == NULL ? host : colon + 1;
+
+            mask_add(from, (size_t)(host + i - 1 - from));
+            break;
+        }
+    }
+    if (query != NULL) {
+        mask_add(query + 1, strlen(query + 1));
+    }
+}
+
+static void hide(enum type type, const char *value)
+{
+    const char *text = value;
+
+    if (type == TYPE_HEADER) {
+        text += strcspn(text, ":");
+        text += strspn(text, ": ");
+    }
+    if (type == TYPE_HEADER || type == TYPE_SECRET) {
+        mask_add(text, strlen(text));
+    } else if (type == TYPE_PLACE || type == TYPE_URL ||
+               type == TYPE_URL_OR_NONE) {
+        hide_in_url(text);
+    }
+}
+
+static void hide_rows(void *base, const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_text(rows[i].type)) {
+            const char **text = field(base, &rows[i]);
+
+            hide(rows[i].type, *text);
+        }
+    }
+}
+
+/* One configuration is a process's own: what it keeps secret is known to all. */
+static void hide_secrets(struct conf *c)
+{
+    mask_clear();
+    hide_rows(c, ROW, N_ROWS);
+    for (size_t i = 0; i < c->n_mcp; i++) {
+        hide_rows(&c->mcp[i], MCP_ROW, N_MCP_ROWS);
+    }
+}
+
 enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
 {
     struct conf c = {.data = NULL};
@@ -803,6 +870,7 @@ enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
     }
     qsort(c.mcp, c.n_mcp, sizeof(c.mcp[0]), by_name);
     *out = c;
+    hide_secrets(out);
     return RC_OK;
 }
 
@@ -820,6 +888,7 @@ static void free_server(struct conf_mcp *m)
 
 void conf_free(struct conf *c)
 {
+    mask_clear();
     for (size_t i = 0; i < c->n_mcp; i++) {
         free_server(&c->mcp[i]);
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sql/base/clock.h"
+#include "sql/base/mask.h"
 #include "sql/base/utf8.h"
 
 /* A pipe takes a write of this size in one piece (PIPE_BUF). */
@@ -94,6 +95,7 @@ void log_at(enum log_level level, const char *about, const char *fmt, ...)
     va_end(args);
     if (len > 0) {
         size_t text_len = (size_t)len < room ? (size_t)len : room - 1;
+        mask_text(line + used, text_len);
         used += utf8_complete_len(line + used, text_len);
     }
     replace_controls(line, used);

@@ -37,6 +37,7 @@ Suite *moves_suite(void);
 Suite *nginx_conf_suite(void);
 Suite *offline_suite(void);
 Suite *page_suite(void);
+Suite *mask_suite(void);
 Suite *park_suite(void);
 Suite *passages_suite(void);
 Suite *prompt_suite(void);
