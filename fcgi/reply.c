@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sql/base/log.h"
+#include "sql/store_storage.h"
 
 /* A Run with its message. */
 #define USUAL_BYTES 1800
@@ -73,6 +74,7 @@ static const struct {
                                "All places for background research are taken"},
     [REPLY_INTERNAL] = {500, "internal", "Something went wrong here"},
     [REPLY_BUSY] = {503, "busy", "The database is busy"},
+    [REPLY_STORAGE] = {503, "storage", "Nothing can be stored at the moment"},
     [REPLY_LIBRARY_FULL] = {507, "library_full", "The library is full"},
     [REPLY_DISK_FULL] = {507, "disk_full", "The disk is full"},
 };
@@ -255,6 +257,12 @@ enum serve_then reply_problem(struct req *r, enum reply_code code,
 
 enum serve_then reply_rc(struct req *r, enum rc rc)
 {
+    enum reply_code code = reply_code_of(rc);
+
     assert(rc != RC_OK);
-    return reply_problem(r, reply_code_of(rc), NULL);
+    if (code == REPLY_INTERNAL && store_storage() != STORAGE_OK) {
+        code =
+            store_storage() == STORAGE_FULL ? REPLY_DISK_FULL : REPLY_STORAGE;
+    }
+    return reply_problem(r, code, NULL);
 }

@@ -4,14 +4,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 #include "sql/base/random.h"
+#include "sql/store_storage.h"
 
 /* The lock is asked for in short turns, so that each call's own bound holds. */
 #define TURNS_PER_BOUND 8
 #define LEAST_TURN_MS   10
+
+/* While storage is in trouble, and nothing is asked. */
+#define PROBE_MS 1000
 
 /* How long the lock is left alone after a commit: other processes try about
  * every 0.1 to 0.5 ms. Where many calls came together more are on their way,
@@ -36,6 +41,7 @@ struct writer {
     struct list waiting;  /* for a batch */
     struct list settled;  /* to be told */
     size_t pending;       /* handed over and not told yet */
+    int64_t probed_ms;    /* boot time of the last probe of the storage */
     bool ending;          /* no call comes any more */
     bool written;         /* ... and none is waiting */
     pthread_cond_t work;  /* waiting, ending */
@@ -199,13 +205,51 @@ static void leave_gap(size_t n_calls)
                  random_below(GAP_SPREAD_US));
 }
 
+/* Until something is asked, or it is time to probe: true. Under the lock. */
+static bool nap_until_probe(struct writer *w)
+{
+    struct timespec at;
+    int64_t ms;
+
+    if (store_storage() == STORAGE_OK) {
+        (void)pthread_cond_wait(&w->work, &w->lock);
+        return false;
+    }
+    ms = w->probed_ms + PROBE_MS - clock_boot_ms();
+    if (ms > 0) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &at);
+        at.tv_nsec += ms % 1000 * 1000000;
+        at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000;
+        at.tv_nsec %= 1000000000;
+        (void)pthread_cond_clockwait(&w->work, &w->lock, CLOCK_MONOTONIC, &at);
+    }
+    return clock_boot_ms() >= w->probed_ms + PROBE_MS;
+}
+
+/* Whoever waits for the disk to be well again must not have to try for it. */
+static void probe(struct writer *w)
+{
+    enum rc rc = store_storage_probe(w->store);
+
+    if (rc == RC_OK) {
+        log_info(NULL, "storage: a write has succeeded");
+    } else if (rc == RC_FENCED && w->options.lost != NULL) {
+        w->options.lost(w->options.arg);
+    }
+}
+
 static bool wait_for_work(struct writer *w)
 {
     bool more;
 
     (void)pthread_mutex_lock(&w->lock);
     while (w->waiting.first == NULL && !w->ending) {
-        (void)pthread_cond_wait(&w->work, &w->lock);
+        if (nap_until_probe(w)) {
+            w->probed_ms = clock_boot_ms();
+            (void)pthread_mutex_unlock(&w->lock);
+            probe(w);
+            (void)pthread_mutex_lock(&w->lock);
+        }
     }
     more = w->waiting.first != NULL;
     if (!more) {
@@ -344,6 +388,13 @@ void writer_hand_over(struct writer *w, struct writer_job *job)
     job->until_ms = clock_boot_ms() + w->options.busy_ms;
     w->pending++;
     push(&w->waiting, job);
+    (void)pthread_cond_signal(&w->work);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+void writer_look(struct writer *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
     (void)pthread_cond_signal(&w->work);
     (void)pthread_mutex_unlock(&w->lock);
 }

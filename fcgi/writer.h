@@ -60,6 +60,10 @@ enum rc writer_start(const struct writer_options *,
  * writer's own. Blocks only while WRITER_MAX_PENDING are not settled. */
 void writer_hand_over(struct writer *, struct writer_job *);
 
+/* Storage is in trouble: find out every second whether it still is, until it is
+ * not. Any thread. */
+void writer_look(struct writer *);
+
 /* Finish and settle what was handed over, then end. No call may come after
  * this. NULL is allowed. */
 void writer_end(struct writer *);

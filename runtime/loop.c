@@ -27,6 +27,7 @@
 #include "sql/base/random.h"
 #include "sql/store_change.h"
 #include "sql/store_lease.h"
+#include "sql/store_storage.h"
 
 /* Streamed text is committed after so long, or when so much has come. */
 #define FLUSH_MS    50
@@ -153,7 +154,8 @@ static void read_changes(struct runtime *rt, int64_t now)
 static int64_t next_read_ms(const struct runtime *rt)
 {
     if (rt->unread) {
-        return rt->read_ms + RETRY_MS;
+        return rt->read_ms +
+               (store_storage() == STORAGE_OK ? RETRY_MS : PAUSE_MS);
     }
     if (rt->n_lives > 0 || doorbell_is_deaf(rt->bell)) {
         return rt->read_ms + FALLBACK_MS;
@@ -216,7 +218,8 @@ static void note_failure(struct live *l, enum rc rc)
 /* The store itself is in trouble, not this Run. */
 static bool is_trouble(enum rc rc)
 {
-    return rc == RC_BUSY || rc == RC_IO;
+    return rc == RC_BUSY || rc == RC_IO ||
+           (rc == RC_DB && store_storage() != STORAGE_OK);
 }
 
 static enum rc run_one(struct runtime *rt, struct live *l, step_fn *fn)

@@ -69,8 +69,10 @@ struct db {
     int64_t busy_ms;
     bool read_only;
     bool one_file;
-    bool in_tx;   /* between db_begin and its end */
-    bool in_read; /* between db_begin_read and db_end_read */
+    int *trouble;           /* NULL: nobody wants to know */
+    int64_t changes_before; /* this write transaction */
+    bool in_tx;             /* between db_begin and its end */
+    bool in_read;           /* between db_begin_read and db_end_read */
     int n_savepoints;
     int n_in_use;
     sqlite3_stmt *control[CONTROL__MAX];
@@ -78,6 +80,64 @@ struct db {
 };
 
 /* --- failures and waiting ---------------------------------------------- */
+
+static enum db_trouble trouble_of_errno(int error)
+{
+    switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return DB_FULL;
+    case EROFS:
+        return DB_READ_ONLY;
+    default:
+        return DB_FAILING;
+    }
+}
+
+static enum db_trouble trouble_of(struct db *db, int code)
+{
+    int error = db_wal_take_errno();
+
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+        return DB_FULL;
+    case SQLITE_READONLY:
+        return DB_READ_ONLY;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return trouble_of_errno(error != 0 ? error
+                                           : sqlite3_system_errno(db->sqlite));
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return DB_DAMAGED;
+    default:
+        return DB_SOUND;
+    }
+}
+
+/* Damage that was seen stays seen: other pages may still be written well. */
+static void note_trouble(struct db *db, enum db_trouble trouble)
+{
+    int was;
+
+    if (db->trouble == NULL) {
+        return;
+    }
+    was = __atomic_load_n(db->trouble, __ATOMIC_RELAXED);
+    if (was != (int)trouble && was != DB_DAMAGED) {
+        __atomic_store_n(db->trouble, (int)trouble, __ATOMIC_RELAXED);
+    }
+}
+
+static void note_failure(struct db *db, int code)
+{
+    enum db_trouble trouble = trouble_of(db, code);
+
+    if (trouble != DB_SOUND) {
+        note_trouble(db, trouble);
+    }
+}
 
 /* The one place where SQLite's codes become ours and its messages are logged.
  * what: the statement's name. Bound values never get here, except that FTS5
@@ -88,6 +148,7 @@ static enum rc failure(struct db *db, int code, const char *what, bool plain)
     const char *message =
         plain ? sqlite3_errstr(code) : sqlite3_errmsg(db->sqlite);
 
+    note_failure(db, code);
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -286,6 +347,8 @@ static enum rc set_up(struct db *db)
         /* 16 MiB of log before its pages are copied into the database: under
          * load most of them are written again before that. */
         "PRAGMA wal_autocheckpoint=4000",
+        /* A log that a reader kept from being begun anew shrinks again. */
+        "PRAGMA journal_size_limit=67108864",
         /* Off until the migrations have run: some must rebuild tables. */
         "PRAGMA foreign_keys=OFF",
     };
@@ -439,6 +502,7 @@ enum rc db_open(const struct db_options *o, struct db **out)
     db->busy_ms = o->busy_ms;
     db->read_only = o->read_only;
     db->one_file = o->one_file;
+    db->trouble = o->trouble;
     for (int i = 0; i < (int)STMT__MAX; i++) {
         db->q[i].db = db;
         db->q[i].id = (enum stmt_id)i;
@@ -488,9 +552,7 @@ void db_close(struct db *db)
 
 /* --- transactions ------------------------------------------------------ */
 
-/* Is the file that is open no longer the one at its path? What is written to
- * it would be gone with the process. */
-static bool is_lost(struct db *db)
+bool db_is_lost(struct db *db)
 {
     int moved = 0;
 
@@ -503,7 +565,7 @@ static enum rc begin_once(struct db *db)
 {
     enum rc rc;
 
-    if (is_lost(db)) {
+    if (db_is_lost(db)) {
         log_error(NULL, "sql: %s was deleted or replaced under us",
                   sqlite3_db_filename(db->sqlite, NULL));
         return RC_FENCED;
@@ -511,6 +573,7 @@ static enum rc begin_once(struct db *db)
     rc = control(db, CONTROL_BEGIN_WRITE, NULL);
     db->in_tx = rc == RC_OK;
     db->n_savepoints = 0;
+    db->changes_before = sqlite3_total_changes64(db->sqlite);
     return rc;
 }
 
@@ -543,6 +606,9 @@ enum rc db_commit(struct db *db)
     if (rc != RC_OK) {
         db_rollback(db);
         return rc;
+    }
+    if (sqlite3_total_changes64(db->sqlite) != db->changes_before) {
+        note_trouble(db, DB_SOUND);
     }
     db->in_tx = false;
     return RC_OK;

@@ -40,12 +40,26 @@ struct db_migration {
     const char *sql;
 };
 
+/* What is wrong with the disk or the file, as far as calls have met it. */
+enum db_trouble {
+    DB_SOUND = 0,
+    DB_FULL,      /* no space, or another limit of the system */
+    DB_READ_ONLY, /* nothing can be written */
+    DB_FAILING,   /* reading or writing fails otherwise */
+    DB_DAMAGED,   /* what is in the file makes no sense: stays until the end */
+    DB_TROUBLE__MAX
+};
+
 struct db_options {
     const char *path;
     const struct db_migration *migrations; /* applied in order; the count is */
     size_t n_migrations;                   /* the schema's version */
     int64_t busy_ms;                       /* bound of every wait for a lock */
     bool read_only;                        /* no migration; db_tx asserts */
+    /* Where failures and successes of writing leave what they tell: an enum
+     * db_trouble, shared by any number of connections and threads. May be
+     * NULL. */
+    int *trouble;
     bool one_file; /* no log beside it: for a copy that is given away */
 };
 
@@ -141,6 +155,10 @@ int64_t db_last_id(struct db *); /* row id of the last INSERT */
 bool db_has_fts5(void);          /* this SQLite was built with it */
 /* One integer; RC_NOT_FOUND without a row. The statement is ended. */
 enum rc db_one_i64(struct dbq *, int64_t *out) RC_MUST_CHECK;
+
+/* Is the file that is open no longer the one at its path? What is written to it
+ * would be gone with the process, so every db_begin looks. */
+bool db_is_lost(struct db *);
 
 /* PRAGMA data_version: changes when another connection has committed. */
 enum rc db_data_version(struct db *, int64_t *out) RC_MUST_CHECK;

@@ -1,7 +1,10 @@
 /* db_wal.c - a VFS that differs from the system's in the log's xWrite. */
 #include "sql/db_wal.h"
 
+#include <errno.h>
 #include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sqlite3.h>
@@ -29,6 +32,8 @@ struct owner {
     struct wal *wal; /* NULL: none is open */
 };
 
+static _Thread_local int write_errno;
+
 static sqlite3_vfs *the_system;
 static sqlite3_vfs vfs;
 
@@ -42,13 +47,61 @@ static struct owner *owner_of(sqlite3_file *file)
     return (struct owner *)(void *)((char *)file + the_system->szOsFile);
 }
 
+#ifdef ASIDE_FAULTS
+
+/* The file that ASIDE_FAULT_DISK names says what the disk does from now on:
+ * nothing while it is not there. */
+static int disk_errno(void)
+{
+    const char *path = getenv("ASIDE_FAULT_DISK");
+    FILE *f = path == NULL ? NULL : fopen(path, "re");
+    char word[16] = "";
+
+    if (f == NULL) {
+        return 0;
+    }
+    if (fscanf(f, "%15s", word) != 1) {
+        word[0] = '\0';
+    }
+    (void)fclose(f);
+    return strcmp(word, "read_only") == 0 ? EROFS
+           : strcmp(word, "full") == 0    ? ENOSPC
+           : strcmp(word, "failing") == 0 ? EIO
+                                          : 0;
+}
+
+#else
+
+static int disk_errno(void)
+{
+    return 0;
+}
+
+#endif
+
+static int put(struct wal *w, const void *bytes, int n, sqlite3_int64 at)
+{
+    int error = disk_errno();
+    int code;
+
+    if (error != 0) {
+        write_errno = error;
+        return error == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    }
+    code = w->file->pMethods->xWrite(w->file, bytes, n, at);
+    if (code != SQLITE_OK) {
+        write_errno = errno;
+    }
+    return code;
+}
+
 /* What could not be written stays, for the next attempt. */
 static int write_held(struct wal *w)
 {
     int code = SQLITE_OK;
 
     if (w->n_held > 0) {
-        code = w->file->pMethods->xWrite(w->file, w->held, w->n_held, w->at);
+        code = put(w, w->held, w->n_held, w->at);
     }
     if (code == SQLITE_OK) {
         w->n_held = 0;
@@ -87,7 +140,7 @@ static int wal_write(sqlite3_file *file, const void *bytes, int n,
         return code;
     }
     if (w->held == NULL || n > HELD_BYTES) {
-        return w->file->pMethods->xWrite(w->file, bytes, n, at);
+        return put(w, bytes, n, at);
     }
     if (w->n_held == 0) {
         w->at = at;
@@ -267,4 +320,12 @@ void db_wal_register(void)
 const char *db_wal_name(void)
 {
     return vfs.zName;
+}
+
+int db_wal_take_errno(void)
+{
+    int error = write_errno;
+
+    write_errno = 0;
+    return error;
 }

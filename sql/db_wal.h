@@ -23,4 +23,8 @@ void db_wal_register(void);
  * registered. */
 const char *db_wal_name(void);
 
+/* The errno of the last write to a log that failed in this thread, or 0; told
+ * once. SQLite's own is overwritten by what it does to roll back. */
+int db_wal_take_errno(void);
+
 #endif

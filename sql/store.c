@@ -18,7 +18,8 @@ static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
     struct db_options opt = {.migrations = SCHEMA_MAIN,
                              .n_migrations = SCHEMA_MAIN_COUNT,
                              .busy_ms = busy_ms,
-                             .read_only = read_only};
+                             .read_only = read_only,
+                             .trouble = store_trouble()};
     struct store *st = calloc(1, sizeof(*st));
     char path[4096];
     int len = snprintf(path, sizeof(path), "%s/aside.db", dir);
@@ -36,9 +37,14 @@ static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
     opt.path = path;
     st->busy_ms = busy_ms;
     st->heads = hash_heads_new();
-    rc = st->heads == NULL ? RC_NOMEM : db_open(&opt, &st->db);
+    if (asprintf(&st->log, "%s-wal", path) < 0) {
+        st->log = NULL;
+    }
+    rc = st->heads == NULL || st->log == NULL ? RC_NOMEM
+                                              : db_open(&opt, &st->db);
     if (rc != RC_OK) {
         hash_heads_free(st->heads);
+        free(st->log);
         free(st);
         return rc;
     }
@@ -61,6 +67,7 @@ void store_close(struct store *st)
     if (st != NULL) {
         db_close(st->db);
         hash_heads_free(st->heads);
+        free(st->log);
         free(st);
     }
 }

@@ -9,6 +9,7 @@
 
 struct store {
     struct db *db;
+    char *log; /* path of the database's log */
     int64_t busy_ms;
     int64_t epoch;            /* of the lease this store owns; 0: none */
     int64_t renewed_boot_ms;  /* when the lease row was last renewed */
@@ -35,6 +36,9 @@ enum rc store_read_list(struct dbq *, struct arena *, store_read_fn *,
 /* Run a query to its end and list the ids in its first column. */
 enum rc store_read_ids(struct dbq *, struct arena *, int64_t **ids,
                        size_t *n) RC_MUST_CHECK;
+
+/* Where the stores of this process leave what they meet: an enum db_trouble. */
+int *store_trouble(void);
 
 enum rc store_as_of(struct store *, int64_t *seq) RC_MUST_CHECK;
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 static int64_t read_us(clockid_t id)
@@ -13,9 +14,37 @@ static int64_t read_us(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+#ifdef ASIDE_FAULTS
+
+/* The file that ASIDE_FAULT_CLOCK names holds how many milliseconds the wall
+ * clock has been put forward, or back. */
+static int64_t jumped_ms(void)
+{
+    const char *path = getenv("ASIDE_FAULT_CLOCK");
+    FILE *f = path == NULL ? NULL : fopen(path, "re");
+    long long ms = 0;
+
+    if (f != NULL) {
+        if (fscanf(f, "%lld", &ms) != 1) {
+            ms = 0;
+        }
+        (void)fclose(f);
+    }
+    return (int64_t)ms;
+}
+
+#else
+
+static int64_t jumped_ms(void)
+{
+    return 0;
+}
+
+#endif
+
 int64_t clock_unix_ms(void)
 {
-    return read_us(CLOCK_REALTIME) / 1000;
+    return read_us(CLOCK_REALTIME) / 1000 + jumped_ms();
 }
 
 int64_t clock_boot_ms(void)

@@ -63,6 +63,19 @@ static bool watch(struct doorbell *d)
     return wd >= 0;
 }
 
+/* Which limit of the system it was. */
+static const char *limit_of(int error)
+{
+    switch (error) {
+    case EMFILE:
+        return " (see ulimit -n and fs.inotify.max_user_instances)";
+    case ENOSPC:
+        return " (see fs.inotify.max_user_watches)";
+    default:
+        return "";
+    }
+}
+
 enum rc doorbell_open(const char *dir, struct doorbell **out)
 {
     struct doorbell *d = calloc(1, sizeof(*d));
@@ -78,8 +91,8 @@ enum rc doorbell_open(const char *dir, struct doorbell **out)
     }
     d->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (d->fd < 0 || !watch(d)) {
-        log_error(NULL, "doorbell: cannot watch %s: %s", d->path,
-                  strerror(errno));
+        log_error(NULL, "doorbell: cannot watch %s: %s%s", d->path,
+                  strerror(errno), limit_of(errno));
         doorbell_close(d);
         return RC_IO;
     }

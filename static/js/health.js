@@ -40,6 +40,7 @@ export function createHealth(store) {
             && health?.runtime === 'ok' && health.model !== 'unreachable'
             && health.model !== 'unauthorized'
             && health.library !== 'failing'
+            && (health.storage ?? 'ok') === 'ok'
             && store.active.peek().length === 0;
         if (!calm && Date.now() - at > AGAIN_MS) {
             read();

@@ -160,6 +160,7 @@ export interface Health {
     runtime: 'ok' | 'absent';
     model: 'ok' | 'unauthorized' | 'unreachable' | 'unknown';
     library?: 'ok' | 'failing';
+    storage?: 'ok' | 'full' | 'read_only' | 'failing' | 'damaged' | 'log_large' | 'replaced';
     model_name?: string;
     offline?: boolean;
 }

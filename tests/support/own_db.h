@@ -138,6 +138,7 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define db_one_i64          own_db_one_i64
 #define db_data_version     own_db_data_version
 #define db_check_statement  own_db_check_statement
+#define db_is_lost          own_db_is_lost
 #define db_inside_handle    own_db_inside_handle
 #define db_inside_failure   own_db_inside_failure
 #define db_inside_exec      own_db_inside_exec

@@ -2,7 +2,7 @@
  *  way, in words. */
 import { useEffect } from 'preact/hooks';
 
-import { t } from '../i18n.js';
+import { has, t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import * as ui from '../ui.js';
 
@@ -76,6 +76,9 @@ export function Notices() {
     if (state === 'reconnecting' && store.loaded.value) {
         lines.push(error?.status > 0 && error.detail
             ? `${error.detail} ${t('link.again')}` : t('link.reconnecting'));
+    } else if (health?.storage && health.storage !== 'ok') {
+        const key = `health.storage_${health.storage}`;
+        lines.push(t(has(key) ? key : 'health.storage_failing'));
     } else if (health?.runtime === 'absent') {
         lines.push(t('health.runtime_absent'));
     } else if (health?.model === 'unreachable') {
