@@ -31,6 +31,7 @@ enum serve_then h_session_close(struct ask *);
 enum serve_then h_token_list(struct ask *);
 enum serve_then h_token_create(struct ask *);
 enum serve_then h_token_revoke(struct ask *);
+enum serve_then h_approval_decide(struct ask *);
 
 enum serve_then h_search(struct ask *);
 enum serve_then h_audit_list(struct ask *);

@@ -40,6 +40,9 @@ static const struct {
     [REPLY_KEY_REUSED] = {409, "key_reused",
                           "The Idempotency-Key stands for another request"},
     [REPLY_RUN_ACTIVE] = {409, "run_active", "A Run is still active"},
+    [REPLY_ALREADY_DECIDED] = {409, "already_decided",
+                               "This call was decided on already, or is no "
+                               "longer to be made"},
     [REPLY_NOT_AWAITING_INPUT] = {409, "not_awaiting_input",
                                   "The Run does not wait for an answer"},
     [REPLY_NOT_ELIGIBLE] = {409, "not_eligible",

@@ -34,6 +34,7 @@ static const struct route ROUTE[] = {
     {REQ_POST, V1 "/runs/{run}/stop", ROUTE_WRITE, h_run_stop},
     {REQ_POST, V1 "/runs/{run}/reply", ROUTE_WRITE, h_handoff_reply},
     {REQ_POST, V1 "/runs/{run}/continue", ROUTE_WRITE, h_run_continue},
+    {REQ_POST, V1 "/approvals/{appr}", ROUTE_WRITE, h_approval_decide},
     {REQ_GET, V1 "/runs/{run}/report", ROUTE_READ, h_report_get},
     {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
     {REQ_GET, V1 "/search", ROUTE_READ, h_search},
@@ -58,8 +59,9 @@ static bool match_id(const char *name, size_t name_len, const char *text,
         const char *name;
         enum id_kind kind;
     } KIND[] = {
-        {"{conv}", ID_CONVERSATION}, {"{run}", ID_RUN},   {"{req}", ID_REQUEST},
-        {"{sess}", ID_SESSION},      {"{tok}", ID_TOKEN},
+        {"{conv}", ID_CONVERSATION}, {"{run}", ID_RUN},
+        {"{req}", ID_REQUEST},       {"{sess}", ID_SESSION},
+        {"{tok}", ID_TOKEN},         {"{appr}", ID_APPROVAL},
     };
     char copy[ID_TEXT_BYTES];
 

@@ -6,6 +6,7 @@
 
 #include "sql/base/id.h"
 #include "sql/base/json.h"
+#include "sql/store_approval.h"
 #include "sql/store_change.h"
 #include "sql/store_conversation.h"
 #include "sql/store_effect.h"
@@ -25,6 +26,7 @@ void view_message(struct json_out *, const struct message *);
 /* answer.body is written where it was read, else left out. */
 void view_run(struct json_out *, const struct run *);
 
+void view_approval(struct json_out *, const struct approval *);
 void view_handoff(struct json_out *, const struct handoff *);
 void view_request(struct json_out *, const struct request *);
 void view_tool_call(struct json_out *, const struct tool_call *);

@@ -36,6 +36,23 @@ void view_request(struct json_out *json, const struct request *r)
     json_close_object(json);
 }
 
+/* What the person decided of it, or has to. */
+static void put_approval(struct json_out *json, const struct tool_call *c)
+{
+    if (c->approval_id == 0) {
+        json_knull(json, "approval");
+        return;
+    }
+    json_key(json, "approval");
+    json_open_object(json);
+    view_id(json, "id", ID_APPROVAL, c->approval_id);
+    json_kstr(json, "state",
+              states_text(LIST_APPROVAL_STATE, (int)c->approval));
+    json_kbool(json, "unanswered", c->unanswered);
+    json_kstr(json, "note", c->approval_note);
+    json_close_object(json);
+}
+
 void view_tool_call(struct json_out *json, const struct tool_call *c)
 {
     json_open_object(json);
@@ -49,6 +66,7 @@ void view_tool_call(struct json_out *json, const struct tool_call *c)
     json_kstr(json, "cause", states_text(LIST_EFFECT_CAUSE, (int)c->cause));
     json_kstr(json, "summary", c->summary);
     json_kstr(json, "error", c->error);
+    put_approval(json, c);
     view_id(json, "repeats", ID_TOOL_CALL, c->repeats);
     json_ki64_or_null(json, "started_at", c->started_ms);
     json_ki64_or_null(json, "ended_at", c->ended_ms);

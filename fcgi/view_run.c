@@ -85,6 +85,12 @@ void view_run(struct json_out *json, const struct run *r)
     json_ki64_or_null(json, "ended_at", r->ended_ms);
     view_id(json, "continues", ID_RUN, r->continues);
     json_kstr(json, "question", r->question);
+    json_key(json, "approval");
+    if (r->approval != NULL) {
+        view_approval(json, r->approval);
+    } else {
+        json_put_null(json);
+    }
     json_kstr(json, "missing_info",
               states_text(LIST_MISSING_INFO, (int)r->missing_info));
     put_budget(json, r);

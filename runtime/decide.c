@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/policy.h"
 #include "runtime/run_inside.h"
+#include "sql/store_approval.h"
 
 /* Decisions in one step; a Run that wants more is called again. */
 #define DECISIONS_MAX 8
@@ -246,7 +248,11 @@ static struct break_off find_break(const struct step *s,
 struct calls {
     struct break_off off;
     int64_t open; /* under way */
-    bool alone;   /* what follows waits for a call that is made alone */
+    bool alone;   /* one that is made alone is under way */
+    bool queued;  /* one waits to be made alone: none passes it */
+    bool held;    /* what acts waits for one before it that the person has to
+                   * allow */
+    bool asked;   /* one waits for the person */
     bool wait;    /* something is under way, or will be */
 };
 
@@ -257,44 +263,113 @@ static bool left_behind(const struct step *s, const struct tool_call *t)
     return t->state == EFFECT_SENT && !s->live->known;
 }
 
-/* What does not only read is made alone. */
-static bool is_alone(const struct step *s, const struct tool_call *t)
+/* A call that the person was asked about is not broken off by what they say:
+ * they decide on it (R28). */
+static bool is_off(const struct calls *c, const struct tool_call *t)
 {
-    const struct tool *tool = tool_find(s->rt, t->name);
+    return c->off.yes &&
+           (t->approval_id == 0 || c->off.cause == CAUSE_DEADLINE);
+}
 
-    return !t->safe || tool == NULL || tool->acts;
+/* What does not only read is made alone. */
+static bool is_alone(const struct tool_call *t)
+{
+    return !t->safe || t->acts;
 }
 
 /* Room for one more: as many as are allowed at once, or one alone. */
 static bool has_room(const struct step *s, const struct calls *c, bool alone)
 {
-    return !c->alone && c->open < (alone ? 1 : s->rt->conf.tools_parallel);
+    return !c->alone && !c->queued && !(alone && c->held) &&
+           c->open < (alone ? 1 : s->rt->conf.tools_parallel);
 }
 
-static enum rc decide_planned_call(struct step *s, struct tool_call *t,
-                                   struct calls *c)
+static enum rc skip_call(struct step *s, struct tool_call *t,
+                         const struct calls *c)
 {
-    bool alone = is_alone(s, t);
+    enum rc rc = t->approval_id != 0
+                     ? store_approval_void(s->rt->store, &s->run, s->now_ms)
+                     : RC_OK;
 
-    if (c->off.yes) {
-        return settle_tool(s, t, EFFECT_SKIPPED, c->off.cause, c->off.result);
+    return rc == RC_OK
+               ? settle_tool(s, t, EFFECT_SKIPPED, c->off.cause, c->off.result)
+               : rc;
+}
+
+/* Let through, with room: a tool that touches only rows is carried out here. */
+static enum rc make_call(struct step *s, struct tool_call *t, bool alone,
+                         struct calls *c)
+{
+    const struct tool *tool = tool_find(s->rt, t->name);
+
+    if (tool != NULL && tool->run == NULL) {
+        return tool_carry_out(s, t, tool);
     }
     c->wait = true;
-    if (!has_room(s, c, alone)) {
-        c->alone = c->alone || alone; /* none passes it */
-        return RC_OK;
-    }
     c->open++;
     c->alone = alone;
     return send_tool(s, t);
 }
 
+static enum rc decide_planned_call(struct step *s, struct tool_call *t,
+                                   struct calls *c)
+{
+    bool alone = is_alone(t);
+    enum policy_outcome outcome = POLICY_SETTLED;
+    enum rc rc;
+
+    if (is_off(c, t)) {
+        return skip_call(s, t, c);
+    }
+    rc = policy_rule(s, t, has_room(s, c, alone), &outcome);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    switch (outcome) {
+    case POLICY_GOES:
+        return make_call(s, t, alone, c);
+    case POLICY_NO_ROOM:
+        c->wait = true;
+        c->queued = c->queued || alone;
+        break;
+    case POLICY_WAITS:
+        c->wait = c->asked = true;
+        c->held = c->held || alone;
+        break;
+    case POLICY_SETTLED:
+        break;
+    }
+    return RC_OK;
+}
+
 /* Cut it short? What is not safe runs to its time-out (R21), but not past the
  * end of the Run's own time. */
-static bool must_cut(const struct step *s, const struct break_off *b, bool safe)
+static bool must_cut(const struct step *s, const struct calls *c,
+                     const struct tool_call *t)
 {
-    return b->yes &&
-           (safe ? s->now_ms >= b->grace_end_ms : b->cause == CAUSE_DEADLINE);
+    return is_off(c, t) && (t->safe ? s->now_ms >= c->off.grace_end_ms
+                                    : c->off.cause == CAUSE_DEADLINE);
+}
+
+/* One that was under way has its outcome. */
+static void close_call(struct calls *c, const struct tool_call *t)
+{
+    c->open--;
+    c->alone = c->alone && !is_alone(t);
+}
+
+/* What is safe is made again under the same row, if it still may be. */
+static enum rc send_again(struct step *s, struct tool_call *t, struct calls *c)
+{
+    enum policy_outcome outcome = POLICY_SETTLED;
+    enum rc rc = policy_rule(s, t, true, &outcome);
+
+    if (rc == RC_OK && outcome == POLICY_GOES) {
+        c->wait = true;
+        return send_tool(s, t);
+    }
+    close_call(c, t);
+    return rc;
 }
 
 static enum rc decide_sent_call(struct step *s, struct tool_call *t,
@@ -303,24 +378,26 @@ static enum rc decide_sent_call(struct step *s, struct tool_call *t,
     if (left_behind(s, t)) {
         run_set_phase(s, PHASE_RECOVERING);
         if (!t->safe) {
+            close_call(c, t);
             return settle_tool(s, t, EFFECT_UNKNOWN, CAUSE_NONE,
                                settle_unknown);
         }
     }
-    if (must_cut(s, &c->off, t->safe)) {
+    if (must_cut(s, c, t)) {
+        close_call(c, t);
         return t->safe ? settle_tool(s, t, EFFECT_INTERRUPTED, c->off.cause,
                                      c->off.result)
                        : settle_tool(s, t, EFFECT_UNKNOWN, c->off.cause,
                                      settle_unknown);
     }
-    if (c->off.yes && t->safe) {
+    if (is_off(c, t) && t->safe) {
         run_wake_in(s, c->off.grace_end_ms - s->now_ms);
     }
+    if (!tool_under_way(s->live, t->id)) {
+        return send_again(s, t, c);
+    }
     c->wait = true;
-    c->open++;
-    c->alone = c->alone || is_alone(s, t);
-    /* What is safe is made again under the same row. */
-    return tool_under_way(s->live, t->id) ? RC_OK : send_tool(s, t);
+    return RC_OK;
 }
 
 static enum rc decide_call(struct step *s, struct tool_call *t, struct calls *c)
@@ -335,6 +412,31 @@ static enum rc decide_call(struct step *s, struct tool_call *t, struct calls *c)
                                       : decide_sent_call(s, t, c);
 }
 
+static bool is_question(const struct tool_call *t)
+{
+    return strcmp(t->name, "ask_user") == 0;
+}
+
+/* What is under way already, wherever it stands in the reply. */
+static void find_open(const struct tool_call *calls, size_t n, struct calls *c)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (calls[i].state == EFFECT_SENT && !is_question(&calls[i])) {
+            c->open++;
+            c->alone = c->alone || is_alone(&calls[i]);
+        }
+    }
+}
+
+/* Nothing is left to do but to wait for the person's decision. */
+static void pause_for_decision(struct step *s)
+{
+    s->run.state = RUN_AWAITING_INPUT;
+    s->run.question = NULL;
+    s->run.waiting_since_ms = s->now_ms;
+    s->save = true;
+}
+
 static enum rc decide_calls(struct step *s, const struct request *last,
                             const struct handoff *h, bool pending, bool *wait)
 {
@@ -344,11 +446,14 @@ static enum rc decide_calls(struct step *s, const struct request *last,
     enum rc rc =
         store_tool_call_of_request(s->rt->store, last->id, s->mem, &calls, &n);
 
+    find_open(calls, n, &c);
     for (size_t i = 0; i < n && rc == RC_OK && !run_over(s); i++) {
-        rc = calls[i].state == EFFECT_SENT &&
-                     strcmp(calls[i].name, "ask_user") == 0
+        rc = calls[i].state == EFFECT_SENT && is_question(&calls[i])
                  ? close_question(s, &calls[i], h, pending)
                  : decide_call(s, &calls[i], &c);
+    }
+    if (rc == RC_OK && c.asked && c.open == 0 && !run_over(s)) {
+        pause_for_decision(s);
     }
     *wait = *wait || c.wait;
     return rc;
@@ -402,18 +507,24 @@ static enum rc decide_once(struct step *s, bool *wait)
     return plan_next(s, &last);
 }
 
-/* Nobody answered in time (R28). */
-static void stop_waiting(struct step *s)
+/* Nobody answered in time (R28): a research closes; a short answer is given
+ * from what there is. */
+static enum rc stop_waiting(struct step *s)
 {
     int64_t max_ms = s->rt->conf.max_wait_seconds * 1000;
 
     if (s->now_ms - s->run.waiting_since_ms < max_ms) {
-        return;
+        return RC_OK;
     }
     s->run.state = RUN_RUNNING;
     s->run.waiting_since_ms = 0;
-    run_hit_limit(s, REASON_NO_REPLY);
+    if (run_is_research(s)) {
+        run_hit_limit(s, REASON_NO_REPLY);
+    }
     s->save = true;
+    return s->run.approval != NULL
+               ? store_approval_expire(s->rt->store, &s->run, s->now_ms)
+               : RC_OK;
 }
 
 enum rc decide_next(struct step *s)
@@ -422,14 +533,14 @@ enum rc decide_next(struct step *s)
     enum rc rc = RC_OK;
 
     if (!run_over(s) && s->run.state == RUN_AWAITING_INPUT) {
-        stop_waiting(s);
+        rc = stop_waiting(s);
     }
     for (int i = 0; i < DECISIONS_MAX && rc == RC_OK && !wait && !run_over(s) &&
                     s->run.state == RUN_RUNNING;
          i++) {
         rc = decide_once(s, &wait);
     }
-    if (!wait) {
+    if (!wait && s->run.state == RUN_RUNNING) {
         run_wake_in(s, AGAIN_MS); /* it is not through; others come first */
     }
     return rc;

@@ -1,4 +1,5 @@
 /* offer.c - what a request may offer, from the facts of the moment (R07). */
+#include "runtime/policy.h"
 #include "runtime/runtime.h"
 
 #define LISTED_MAX   50
@@ -18,7 +19,8 @@ static void put_listed(struct offer *o, const struct run *all, size_t n,
         }
         ended += active ? 0 : 1;
         o->steer = o->steer || active;
-        o->reply = o->reply || all[i].state == RUN_AWAITING_INPUT;
+        o->reply = o->reply || (all[i].state == RUN_AWAITING_INPUT &&
+                                all[i].approval == NULL);
         o->proceed = o->proceed || !active;
         o->listed[o->n_listed++] = all[i];
     }
@@ -47,7 +49,7 @@ static enum rc list_runs(struct step *s, struct offer *o)
     return RC_OK;
 }
 
-/* The tools that are configured. */
+/* The tools that are configured, without those that are forbidden. */
 static enum rc list_tools(struct step *s, struct offer *o)
 {
     const struct tool **list;
@@ -63,7 +65,8 @@ static enum rc list_tools(struct step *s, struct offer *o)
     for (size_t i = 0; i < n; i++) {
         const struct tool *t = tool_at(s->rt, i);
 
-        if (t->offered == NULL || t->offered(s->rt)) {
+        if ((t->offered == NULL || t->offered(s->rt)) &&
+            !policy_forbids(&s->rt->conf, t->name)) {
             list[o->n_tools++] = t;
         }
     }

@@ -9,6 +9,7 @@
 #include "sql/base/id.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
+#include "sql/store_approval.h"
 #include "sql/store_audit.h"
 
 typedef enum rc operation_fn(struct step *, const struct request *,
@@ -172,7 +173,8 @@ static enum rc op_reply(struct step *s, const struct request *q,
     enum rc rc = target(s, args, &to, out);
 
     (void)lead;
-    if (rc == RC_OK && to.state != RUN_AWAITING_INPUT) {
+    if (rc == RC_OK &&
+        (to.state != RUN_AWAITING_INPUT || to.approval != NULL)) {
         refuse(out, "{\"error\":\"this research does not await a reply\"}");
         return RC_OK;
     }
@@ -294,6 +296,8 @@ static enum rc describe(struct step *s, const struct run *r, struct buf *text)
     json_kstr(&j, "progress", r->progress);
     json_kstr(&j, "question",
               r->state == RUN_AWAITING_INPUT ? r->question : NULL);
+    json_kstr(&j, "waits_to_be_allowed_by_the_person",
+              r->approval != NULL ? r->approval->tool : NULL);
     json_kbool(&j, "draft_published", r->answer_draft);
     json_ki64(&j, "elapsed_seconds", (end - r->created_ms) / 1000);
     put_used(&j, "requests", r->requests.used, r->requests.limit);

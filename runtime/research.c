@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/policy.h"
 #include "runtime/runtime.h"
 #include "sql/base/id.h"
 #include "sql/base/json.h"
@@ -83,29 +84,20 @@ static enum rc take_question(struct step *s, struct tool_call *t)
     return fail_for(s, t, question);
 }
 
-/* A tool that touches only rows. */
+/* A tool that touches only rows; one that the person has to allow stays
+ * planned. */
 static enum rc take_inside(struct step *s, struct tool_call *t,
                            const struct tool *tool)
 {
-    cJSON *args = NULL;
+    enum policy_outcome outcome = POLICY_SETTLED;
     bool refused = false;
     enum rc rc = tool_admit(s, t, &refused);
 
-    if (rc != RC_OK || refused) {
-        return rc;
+    if (rc == RC_OK && !refused) {
+        rc = policy_rule(s, t, true, &outcome);
     }
-    rc = json_parse(t->arguments, strlen(t->arguments), &args, NULL);
-    if (rc == RC_NOMEM) {
-        return rc;
-    }
-    if (rc != RC_OK) {
-        return tool_settle_inside(
-            s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
-            "broken arguments");
-    }
-    rc = tool->inside(s, t, args);
-    json_free(args);
-    return rc;
+    return rc == RC_OK && outcome == POLICY_GOES ? tool_carry_out(s, t, tool)
+                                                 : rc;
 }
 
 /* --- one reply --------------------------------------------------------- */

@@ -8,7 +8,8 @@
  *   live.c      the table of Runs at work
  *   run.c       a step of a Run: facts.c puts what happened into rows, decide.c
  *               says what they call for, plan.c what the next request is for,
- *               settle.c ends what was cut short
+ *               settle.c ends what was cut short, policy.c says which calls
+ *               may be made
  *   entry.c     what the reply to a short Run's request means
  *   research.c  what the reply to a research request means
  *   deliver.c   reports: citations, the end of a research; coverage.c what
@@ -464,6 +465,9 @@ enum rc tool_share(struct step *, struct tool_call *, bool *wait) RC_MUST_CHECK;
  * "limit reached" (R26): *refused. */
 enum rc tool_admit(struct step *, struct tool_call *,
                    bool *refused) RC_MUST_CHECK;
+/* A tool without run, in this transaction. */
+enum rc tool_carry_out(struct step *, struct tool_call *,
+                       const struct tool *) RC_MUST_CHECK;
 /* The question of an ask_user call; RC_INVALID if it has none. */
 enum rc tool_question(struct step *, const char *arguments,
                       const char **question) RC_MUST_CHECK;

@@ -13,6 +13,7 @@
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
+#include "sql/store_approval.h"
 
 /* Bounds where the model has room for more. */
 #define HISTORY_MESSAGES     20
@@ -146,6 +147,10 @@ static void put_listed(struct step *s, const struct run *r, struct buf *out)
     if (r->state == RUN_AWAITING_INPUT && r->question != NULL) {
         buf_puts(out, " | asks: ");
         put_line(r->question, out);
+    }
+    if (r->approval != NULL) {
+        buf_puts(out, " | waits for the person to allow: ");
+        put_line(r->approval->tool, out);
     }
     buf_putc(out, '\n');
 }

@@ -97,6 +97,15 @@ static const char *const EFFECT_CAUSE[EFFECT_CAUSE__MAX] = {
     [CAUSE_REPLY] = "reply",       [CAUSE_STOP] = "stop",
     [CAUSE_DEADLINE] = "deadline", [CAUSE_SHUTDOWN] = "shutdown",
 };
+static const char *const APPROVAL[APPROVAL_STATE__MAX] = {
+    [APPROVAL_OPEN] = "open",        [APPROVAL_ONCE] = "approved_once",
+    [APPROVAL_RUN] = "approved_run", [APPROVAL_DENIED] = "denied",
+    [APPROVAL_VOID] = "void",
+};
+static const char *const ASKED[APPROVAL_REASON__MAX] = {
+    [APPROVAL_CONFIGURED] = "configured",
+    [APPROVAL_ACTS] = "acts",
+};
 static const char *const COVERAGE[COVERAGE_STATUS__MAX] = {
     [COVERED] = "covered",
     [COVERED_PARTIAL] = "partial",
@@ -152,6 +161,7 @@ static const char *const AUDIT_ACTION[AUDIT_ACTION__MAX] = {
     [AUDIT_TOKEN_REVOKE] = "token.revoke",
     [AUDIT_SESSION_OPEN] = "session.open",
     [AUDIT_SESSION_CLOSE] = "session.close",
+    [AUDIT_APPROVAL_DECIDE] = "approval.decide",
 };
 
 static const char *const ACCESS_SCOPE[ACCESS_SCOPE__MAX] = {
@@ -175,6 +185,8 @@ static const struct words LISTS[STATES_LIST__MAX] = {
     [LIST_REQUEST_PURPOSE] = WORDS(PURPOSE),
     [LIST_EFFECT_STATE] = WORDS(EFFECT_STATE),
     [LIST_EFFECT_CAUSE] = WORDS(EFFECT_CAUSE),
+    [LIST_APPROVAL_STATE] = WORDS(APPROVAL),
+    [LIST_APPROVAL_REASON] = WORDS(ASKED),
     [LIST_COVERAGE_STATUS] = WORDS(COVERAGE),
     [LIST_ENDPOINT_STATE] = WORDS(ENDPOINT),
     [LIST_CHANGE_KIND] = WORDS(CHANGE_KIND),
@@ -236,6 +248,13 @@ static const bool EFFECT_MOVES[EFFECT_STATE__MAX][EFFECT_STATE__MAX] = {
                      [EFFECT_UNKNOWN] = true},
 };
 
+static const bool APPROVAL_MOVES[APPROVAL_STATE__MAX][APPROVAL_STATE__MAX] = {
+    [APPROVAL_OPEN] = {[APPROVAL_ONCE] = true,
+                       [APPROVAL_RUN] = true,
+                       [APPROVAL_DENIED] = true,
+                       [APPROVAL_VOID] = true},
+};
+
 bool states_run_may_move(enum run_state from, enum run_state to)
 {
     return RUN_MOVES[from][to];
@@ -249,6 +268,11 @@ bool states_handoff_may_move(enum handoff_state from, enum handoff_state to)
 bool states_effect_may_move(enum effect_state from, enum effect_state to)
 {
     return EFFECT_MOVES[from][to];
+}
+
+bool states_approval_may_move(enum approval_state from, enum approval_state to)
+{
+    return APPROVAL_MOVES[from][to];
 }
 
 bool states_run_ended(enum run_state state)

@@ -113,6 +113,21 @@ enum effect_cause {
     EFFECT_CAUSE__MAX
 };
 
+/* A call that waits for the person. */
+enum approval_state {
+    APPROVAL_OPEN = 0,
+    APPROVAL_ONCE,
+    APPROVAL_RUN, /* the same tool, in the same Run */
+    APPROVAL_DENIED,
+    APPROVAL_VOID, /* its Run has ended, or nothing is to be asked any more */
+    APPROVAL_STATE__MAX
+};
+enum approval_reason {
+    APPROVAL_CONFIGURED = 0, /* policy.<name> = ask */
+    APPROVAL_ACTS,           /* a server's tool that does more than read */
+    APPROVAL_REASON__MAX
+};
+
 enum coverage_status {
     COVERED = 0,
     COVERED_PARTIAL,
@@ -163,6 +178,7 @@ enum audit_action {
     AUDIT_TOKEN_REVOKE,
     AUDIT_SESSION_OPEN,
     AUDIT_SESSION_CLOSE,
+    AUDIT_APPROVAL_DECIDE,
     AUDIT_ACTION__MAX
 };
 
@@ -206,6 +222,8 @@ enum states_list {
     LIST_REQUEST_PURPOSE,
     LIST_EFFECT_STATE,
     LIST_EFFECT_CAUSE,
+    LIST_APPROVAL_STATE,
+    LIST_APPROVAL_REASON,
     LIST_COVERAGE_STATUS,
     LIST_ENDPOINT_STATE,
     LIST_CHANGE_KIND,
@@ -231,6 +249,8 @@ enum rc states_value(enum states_list, const char *word,
 bool states_run_may_move(enum run_state from, enum run_state to);
 bool states_handoff_may_move(enum handoff_state from, enum handoff_state to);
 bool states_effect_may_move(enum effect_state from, enum effect_state to);
+
+bool states_approval_may_move(enum approval_state from, enum approval_state to);
 
 bool states_run_ended(enum run_state);
 

@@ -55,8 +55,14 @@ struct tool_call {
     int64_t planned_ms;
     int64_t started_ms;
     int64_t ended_ms;
-    int64_t repeats; /* the call whose outcome it shares; 0: none */
-    bool safe;       /* may be made again after a crash (R29) */
+    int64_t repeats;     /* the call whose outcome it shares; 0: none */
+    bool safe;           /* may be made again after a crash (R29) */
+    bool acts;           /* does more than read, as its tool was when called */
+    int64_t admitted_ms; /* the policy let it through; 0: not yet */
+    int64_t approval_id; /* 0: nobody was asked */
+    enum approval_state approval; /* with approval_id */
+    const char *approval_note;    /* NULL: none */
+    bool unanswered;              /* denied, since nobody came */
 };
 
 /* A number that reads like a year is given to no passage: [2024] in a report
@@ -217,6 +223,21 @@ enum rc store_tool_call_plan(struct store *, const struct run *,
 enum rc store_tool_call_move(struct store *, const struct run *,
                              struct tool_call *, enum effect_state from,
                              int64_t now_ms) RC_MUST_CHECK;
+
+/* The policy has let it through: from here on limits count it. */
+enum rc store_tool_call_admit(struct store *, int64_t id,
+                              int64_t now_ms) RC_MUST_CHECK;
+/* Calls that were let through: of the tool of this name, or with prefix of all
+ * whose name begins so. In one Run, or of an account since a time. */
+struct tool_calls_made {
+    const char *name;
+    bool prefix;
+    int64_t run_id;     /* 0: of the account */
+    int64_t account_id; /* without run_id */
+    int64_t from_ms;    /* without run_id */
+};
+enum rc store_tool_call_made(struct store *, const struct tool_calls_made *,
+                             int64_t *n) RC_MUST_CHECK;
 
 /* How a call in state sent goes; of one that is in another, nothing. */
 enum rc store_tool_call_say(struct store *, const struct run *, int64_t id,

@@ -3,6 +3,7 @@
  * All that an end means happens in one transaction: the state, the slot, what
  * becomes of handoffs and planned effects, the answer's text, one
  * notification. */
+#include "sql/store_approval.h"
 #include "sql/store_audit.h"
 #include "sql/store_handoff.h"
 #include "sql/store_priv.h"
@@ -135,6 +136,9 @@ enum rc store_run_end(struct store *st, struct run *r,
     rc = check_waiting(st, r, end->state);
     if (rc == RC_OK) {
         rc = keep_answer(st, r);
+    }
+    if (rc == RC_OK) {
+        rc = store_approval_void(st, r, end->now_ms);
     }
     if (rc == RC_OK) {
         rc =

@@ -140,10 +140,11 @@ static enum rc insert_handoff(struct store *st, const struct run *r,
     return rc;
 }
 
-/* A Run that awaits input goes on when it is told something (R28). */
+/* A Run that awaits input goes on when it is told something (R28); one that
+ * awaits a decision goes on with that alone. */
 static enum rc resume(struct store *st, struct run *r)
 {
-    if (r->state != RUN_AWAITING_INPUT) {
+    if (r->state != RUN_AWAITING_INPUT || r->approval != NULL) {
         return RC_OK;
     }
     r->state = RUN_RUNNING;

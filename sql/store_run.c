@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "sql/store_approval.h"
 #include "sql/store_priv.h"
 
 static struct used_of read_used(struct dbq *q, int col)
@@ -73,24 +74,45 @@ static enum rc find_coverage(struct store *st, struct arena *a, struct run *r)
                            &r->coverage, &r->n_coverage);
 }
 
+struct run_row {
+    struct run run;
+    int64_t approval_id; /* that is open; 0: none */
+};
+
 static void read_run(struct dbq *q, struct arena *a, void *item)
 {
-    struct run *r = item;
+    struct run_row *row = item;
 
-    *r = (struct run){0};
-    read_identity(q, a, r);
-    read_use(q, r);
+    *row = (struct run_row){.approval_id = db_i64_or(q, 36, 0)};
+    read_identity(q, a, &row->run);
+    read_use(q, &row->run);
+}
+
+static enum rc find_approval(struct store *st, int64_t id, struct arena *a,
+                             struct run *r)
+{
+    r->approval = arena_alloc(a, sizeof(*r->approval));
+    return r->approval == NULL ? RC_TOO_LARGE
+                               : store_approval_get(st, 0, id, a, r->approval);
 }
 
 enum rc store_run_get(struct store *st, int64_t account_id, int64_t id,
                       bool with_body, struct arena *a, struct run *out)
 {
     struct dbq *q = db_use(st->db, STMT_RUN_GET);
+    struct run_row row;
     enum rc rc;
 
     db_bind_i64(q, ":id", id);
     db_bind_i64(q, ":account", account_id);
-    rc = store_read_one(q, a, read_run, out);
+    rc = store_read_one(q, a, read_run, &row);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    *out = row.run;
+    if (row.approval_id != 0) {
+        rc = find_approval(st, row.approval_id, a, out);
+    }
     if (rc == RC_OK && out->kind == RUN_RESEARCH &&
         states_run_ended(out->state)) {
         rc = find_coverage(st, a, out);

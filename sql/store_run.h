@@ -11,6 +11,8 @@
 #include "sql/store.h"
 #include "sql/store_conversation.h"
 
+struct approval;
+
 struct used_of {
     int64_t used;
     int64_t limit;
@@ -60,6 +62,7 @@ struct run {
     bool answer_complete;
     bool answer_draft;         /* the revision is a draft of a report */
     const char *answer_body;   /* NULL unless asked for */
+    struct approval *approval; /* that is open; NULL: none */
     struct coverage *coverage; /* research that ended */
     size_t n_coverage;
 };

@@ -1,7 +1,10 @@
 /* store_tool_call.c - tool calls, the sources they brought, and notes. */
+#include <string.h>
+
 #include "sql/store_effect.h"
 #include "sql/store_priv.h"
 
+#define WHOLE_NAME 1000000 /* bytes: no name is longer */
 #define YEAR_FIRST 1500
 #define YEAR_LAST  2100
 
@@ -26,6 +29,15 @@ static void read_call(struct dbq *q, struct arena *a, void *item)
     t->ended_ms = db_i64_or(q, 14, 0);
     t->repeats = db_i64_or(q, 15, 0);
     t->safe = db_i64(q, 16) != 0;
+    t->acts = db_i64(q, 17) != 0;
+    t->admitted_ms = db_i64_or(q, 18, 0);
+    t->approval_id = db_i64_or(q, 19, 0);
+    if (t->approval_id != 0) {
+        t->approval =
+            (enum approval_state)store_word(q, 20, LIST_APPROVAL_STATE);
+    }
+    t->approval_note = db_text_or(q, 21, a, NULL);
+    t->unanswered = db_i64(q, 22) != 0;
 }
 
 enum rc store_tool_call_get(struct store *st, int64_t account_id, int64_t id,
@@ -148,6 +160,7 @@ enum rc store_tool_call_plan(struct store *st, const struct run *run,
     db_bind_i64(q, ":now_ms", now_ms);
     db_bind_i64_or_null(q, ":repeats", t->repeats);
     db_bind_i64(q, ":safe", t->safe ? 1 : 0);
+    db_bind_i64(q, ":acts", t->acts ? 1 : 0);
     rc = db_run(q);
     if (rc == RC_OK) {
         t->id = db_last_id(st->db);
@@ -180,6 +193,32 @@ enum rc store_tool_call_move(struct store *st, const struct run *run,
     return rc == RC_OK
                ? store_change_of_run(st, run, CHANGE_TOOL_CALL_UPDATED, t->id)
                : rc;
+}
+
+enum rc store_tool_call_admit(struct store *st, int64_t id, int64_t now_ms)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_ADMIT);
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":now_ms", now_ms);
+    return db_run(q);
+}
+
+enum rc store_tool_call_made(struct store *st, const struct tool_calls_made *m,
+                             int64_t *n)
+{
+    struct dbq *q = db_use(st->db, m->run_id != 0 ? STMT_TOOL_CALL_MADE_IN_RUN
+                                                  : STMT_TOOL_CALL_MADE_SINCE);
+
+    if (m->run_id != 0) {
+        db_bind_i64(q, ":run", m->run_id);
+    } else {
+        db_bind_i64(q, ":account", m->account_id);
+        db_bind_i64(q, ":from_ms", m->from_ms);
+    }
+    db_bind_text(q, ":name", m->name);
+    db_bind_i64(q, ":bytes", m->prefix ? (int64_t)strlen(m->name) : WHOLE_NAME);
+    return db_one_i64(q, n);
 }
 
 enum rc store_tool_call_say(struct store *st, const struct run *run, int64_t id,

@@ -195,6 +195,18 @@ static const struct {
     {"mcp.a.header = Na me: x\n", "expected a header's \"Name: value\""},
     {"mcp.a.header = Name:  \n", "expected a header's \"Name: value\""},
     {"mcp.a.timeout_ms = 99\n", "expected a whole number from 100 to"},
+    {"policy.note = yes\n", "policy.<name>: expected allow, ask or deny"},
+    {"policy.note =\n", "policy.<name>: expected allow, ask or deny"},
+    {"policy.notes = deny\n", "policy.notes: no tool and no server"},
+    {"policy.start_research = deny\n", "no tool and no server"},
+    {"policy.files__remove = deny\n", "no tool and no server"},
+    {"policy.a__ = deny\nmcp.a.url = http://x\n", "no tool and no server"},
+    {"policy.note = deny\nmcp.note.url = http://x\n", "both a tool and"},
+    {"policy.note.per_week = 1\n", ":1: unknown key"},
+    {"policy.note.per_run = -1\n", "expected a whole number from 0 to"},
+    {"policy. = deny\n", ":1: unknown key"},
+    {"policy.note = deny\npolicy.note = deny\n",
+     ":2: policy.note stands already in line 1"},
     {"model.context_tokens = 2000\nmodel.max_output_tokens = 2000\n",
      "expected less than model.context_tokens"},
 };
@@ -301,6 +313,33 @@ START_TEST(a_short_error_buffer_is_respected)
 }
 END_TEST
 
+START_TEST(policies)
+{
+    const struct conf_policy *p;
+
+    (void)setenv("ASIDE_POLICY_FILES__REMOVE_PER_DAY", "7", 1);
+    (void)setenv("ASIDE_POLICY_WEB_FETCH", "ask", 1);
+    ck_assert_int_eq(load("policy.web_fetch = deny\n"
+                          "policy.files = allow\npolicy.files.per_run = 0\n"
+                          "policy.files__Re-move = deny\n"
+                          "mcp.files.url = http://x\n"),
+                     RC_OK);
+    ck_assert_uint_eq(c.n_policy, 4);
+    p = conf_policy_of(&c, "web_fetch");
+    ck_assert_int_eq(p->verdict, CONF_ASK);
+    ck_assert_int_eq(p->per_run, -1);
+    ck_assert_int_eq(p->per_day, -1);
+    p = conf_policy_of(&c, "files");
+    ck_assert_int_eq(p->verdict, CONF_ALLOW);
+    ck_assert_int_eq(p->per_run, 0);
+    ck_assert_int_eq(conf_policy_of(&c, "files__Re-move")->verdict, CONF_DENY);
+    p = conf_policy_of(&c, "files__remove");
+    ck_assert_int_eq(p->verdict, CONF_UNSET);
+    ck_assert_int_eq(p->per_day, 7);
+    ck_assert_ptr_null(conf_policy_of(&c, "note"));
+}
+END_TEST
+
 /* docs/configuration.md has exactly one row for each key, in order. */
 START_TEST(documentation)
 {
@@ -370,6 +409,7 @@ Suite *conf_suite(void)
     tcase_add_test(t, nor_is_that_of_a_server);
     tcase_add_test(t, files_that_cannot_be_read);
     tcase_add_test(t, a_short_error_buffer_is_respected);
+    tcase_add_test(t, policies);
     tcase_add_test(t, documentation);
     tcase_add_test(t, variables_are_distinct);
     suite_add_tcase(s, t);

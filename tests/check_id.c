@@ -14,7 +14,7 @@ START_TEST(every_kind_comes_back)
 {
     static const char *const text[ID__MAX] = {
         "conv_17", "msg_17",  "run_17",   "hand_17", "req_17", "call_17",
-        "src_17",  "note_17", "audit_17", "sess_17", "tok_17",
+        "src_17",  "note_17", "audit_17", "sess_17", "tok_17", "appr_17",
     };
     char out[ID_TEXT_BYTES];
 

@@ -41,6 +41,7 @@ static suite_fn *const SUITES[] = {
     page_suite,
     park_suite,
     passages_suite,
+    policy_suite,
     prompt_suite,
     report_suite,
     req_suite,

@@ -31,6 +31,12 @@ static bool effect_moves(int from, int to)
                                   (enum effect_state)to);
 }
 
+static bool approval_moves(int from, int to)
+{
+    return states_approval_may_move((enum approval_state)from,
+                                    (enum approval_state)to);
+}
+
 static const struct machine {
     const char *title;
     enum states_list list;
@@ -41,6 +47,7 @@ static const struct machine {
     {"Handoff", LIST_HANDOFF_STATE, HANDOFF_STATE__MAX, handoff_moves},
     {"Model request and tool call", LIST_EFFECT_STATE, EFFECT_STATE__MAX,
      effect_moves},
+    {"Approval", LIST_APPROVAL_STATE, APPROVAL_STATE__MAX, approval_moves},
 };
 #define N_MACHINES ((int)(sizeof(MACHINES) / sizeof(MACHINES[0])))
 
@@ -95,6 +102,7 @@ static void print_page(struct buf *out)
     print_words(LIST_HANDOFF_REASON, "Reason of `not_applied`", out);
     print_words(LIST_EFFECT_CAUSE, "Cause of a skip or interruption", out);
     print_words(LIST_REQUEST_PURPOSE, "Purpose of a model request", out);
+    print_words(LIST_APPROVAL_REASON, "Why a call waits for the person", out);
     print_words(LIST_COVERAGE_STATUS, "Coverage", out);
 }
 

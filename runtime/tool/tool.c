@@ -226,6 +226,7 @@ enum rc tool_insert(struct step *s, const struct request *q,
                             .name = c->name,
                             .arguments = c->arguments,
                             .safe = tool != NULL && tool->safe,
+                            .acts = tool == NULL || tool->acts,
                             .summary = ""};
     enum rc rc = find_first(s, c, &t->repeats);
 
@@ -253,6 +254,26 @@ enum rc tool_settle_inside(struct step *s, struct tool_call *t, bool failed,
     t->error = failed ? summary : NULL;
     return store_tool_call_move(s->rt->store, &s->run, t, EFFECT_SENT,
                                 s->now_ms);
+}
+
+enum rc tool_carry_out(struct step *s, struct tool_call *t,
+                       const struct tool *tool)
+{
+    cJSON *args = NULL;
+    enum rc rc;
+
+    rc = json_parse(t->arguments, strlen(t->arguments), &args, NULL);
+    if (rc == RC_NOMEM) {
+        return rc;
+    }
+    if (rc != RC_OK) {
+        return tool_settle_inside(
+            s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
+            "broken arguments");
+    }
+    rc = tool->inside(s, t, args);
+    json_free(args);
+    return rc;
 }
 
 enum rc tool_admit(struct step *s, struct tool_call *t, bool *refused)

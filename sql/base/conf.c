@@ -18,7 +18,7 @@
 extern char **environ;
 
 #define FILE_BYTES 65536 /* the longest file */
-#define NAME_BYTES 64
+#define NAME_BYTES 96
 /* Of a faulty value, an error line shows this much. */
 #define SHOWN_BYTES 60
 
@@ -35,13 +35,14 @@ enum type {
     TYPE_SWITCH,
     TYPE_URL_OR_NONE, /* a URL, or empty */
     TYPE_ALLOWED,     /* names, addresses and ranges, by spaces */
+    TYPE_VERDICT,     /* what the model may do with a tool */
     TYPE__MAX
 };
 
 struct row {
     struct conf_key key;
     enum type type;
-    size_t at;   /* offset in struct conf, or in struct conf_mcp */
+    size_t at;   /* offset in struct conf, conf_mcp or conf_policy */
     int64_t min; /* of a number */
     int64_t max; /* of a number */
 };
@@ -198,6 +199,49 @@ static const struct row MCP_ROW[] = {
 
 #define N_MCP_ROWS (sizeof(MCP_ROW) / sizeof(MCP_ROW[0]))
 
+/* What each tool may have, and each server. */
+#define POLICY     "policy."
+#define ANY_TOOL   POLICY "<name>"
+#define TOOL_MOST  64   /* bytes of a tool's name, as endpoints take it */
+#define BETWEEN    "__" /* a server's name and its tool's */
+#define NO_LIMIT   (-1)
+#define LIMIT_MOST 1000000000
+
+#define LIMIT(name, field, help)                                               \
+    {                                                                          \
+        {ANY_TOOL name, "", help}, TYPE_NUMBER,                                \
+            offsetof(struct conf_policy, field), 0, LIMIT_MOST                 \
+    }
+
+/* clang-format off */
+static const struct row POLICY_ROW[] = {
+    {{ANY_TOOL, "",
+      "What the model may do with a tool of this name, with all tools of a "
+      "server (`policy.files`) or with one of them (`policy.files__remove`, "
+      "which goes before): `allow`, `ask` (each call waits for the person) or "
+      "`deny`. Empty: `allow` for Aside's own tools and for those that a server "
+      "says only read, `ask` for all others."},
+     TYPE_VERDICT, offsetof(struct conf_policy, verdict), 0, 0},
+    LIMIT(".per_run", per_run,
+          "Calls that may be made of it in one Run; of a server, of all its "
+          "tools together. Empty: no limit but the Run's own."),
+    LIMIT(".per_day", per_day,
+          "Calls that may be made of it for one account in one day of UTC."),
+};
+/* clang-format on */
+
+#define N_POLICY_ROWS (sizeof(POLICY_ROW) / sizeof(POLICY_ROW[0]))
+
+/* Aside's own tools, as runtime/tool/tool.c has them. What a model does to the
+ * conversation itself (start_research, ask_user, deliver_report and their like)
+ * is no tool of a policy. */
+static const char *const OWN_TOOL[] = {
+    "library_search", "library_read", "web_search",    "web_fetch",
+    "note",           "recall",       "publish_draft",
+};
+
+#define N_OWN_TOOLS (sizeof(OWN_TOOL) / sizeof(OWN_TOOL[0]))
+
 /* Variables of the tests and of the crash hook, which are no keys. */
 static const char *const NOT_KEYS[] = {"ASIDE_FAULT_", "ASIDE_TEST_",
                                        "ASIDE_BIN=", "ASIDE_STATIC="};
@@ -207,7 +251,27 @@ const struct conf_key *conf_key_at(size_t i)
     if (i < N_ROWS) {
         return &ROW[i].key;
     }
-    return i - N_ROWS < N_MCP_ROWS ? &MCP_ROW[i - N_ROWS].key : NULL;
+    i -= N_ROWS;
+    if (i < N_MCP_ROWS) {
+        return &MCP_ROW[i].key;
+    }
+    i -= N_MCP_ROWS;
+    return i < N_POLICY_ROWS ? &POLICY_ROW[i].key : NULL;
+}
+
+const char *conf_tool_at(size_t i)
+{
+    return i < N_OWN_TOOLS ? OWN_TOOL[i] : NULL;
+}
+
+const struct conf_policy *conf_policy_of(const struct conf *c, const char *name)
+{
+    for (size_t i = 0; i < c->n_policy; i++) {
+        if (strcmp(c->policy[i].name, name) == 0) {
+            return &c->policy[i];
+        }
+    }
+    return NULL;
 }
 
 /* Where an error is told, and what is being read. */
@@ -218,12 +282,13 @@ struct reading {
     char place[256];     /* "aside.conf:3" or the variable's name */
     int line_of[N_ROWS]; /* where the file has set each key already */
     int mcp_line_of[CONF_MCP_MAX][N_MCP_ROWS]; /* in order of appearance */
+    int policy_line_of[CONF_POLICY_MAX][N_POLICY_ROWS]; /* likewise */
 };
 
 /* What a key names: its row, and where its value goes. */
 struct slot {
     const struct row *row;
-    void *base; /* struct conf or struct conf_mcp */
+    void *base; /* struct conf, conf_mcp or conf_policy */
     int *line;
 };
 
@@ -340,8 +405,10 @@ static int word_of(const char *s, const char *const *words, int n)
 static const char *const AUTH[] = {"none", "proxy", "token"};
 static const char *const SWITCH[] = {"off", "on"};
 static const char *const LEVEL[] = {"debug", "info", "warn", "error"};
+static const char *const VERDICT[] = {"", "allow", "ask", "deny"};
 
 static_assert(CONF_AUTH_NONE == 0 && CONF_AUTH_PROXY == 1, "order of AUTH");
+static_assert(CONF_UNSET == 0 && CONF_DENY == 3, "order of VERDICT");
 static_assert(LOG_LEVEL_DEBUG == 0 && LOG_LEVEL__MAX == 4, "order of LEVEL");
 
 /* "expected ...", into out. */
@@ -360,6 +427,7 @@ static void expectation(const struct row *row, char *out, size_t len)
         [TYPE_URL_OR_NONE] =
             "nothing, or http:// or https://, a host, and no / at the end",
         [TYPE_ALLOWED] = "host names, addresses, and ranges like 10.0.0.0/8",
+        [TYPE_VERDICT] = "allow, ask or deny",
     };
 
     if (row->type == TYPE_NUMBER) {
@@ -414,6 +482,12 @@ static bool accept_value(void *base, const struct row *row, const char *value)
             *(int64_t *)field(base, row) = word;
         }
         return word >= 0;
+    case TYPE_VERDICT:
+        word = word_of(value, VERDICT, 4);
+        if (word > 0) {
+            *(int64_t *)field(base, row) = word;
+        }
+        return word > 0;
     case TYPE_URL_OR_NONE:
         return is_plain(value) && (value[0] == '\0' || is_url(value));
     case TYPE_ALLOWED:
@@ -523,15 +597,75 @@ static enum rc find_server_key(struct reading *r, const char *key,
     return RC_NOT_FOUND;
 }
 
+/* Find what is configured under this name or add it. */
+static enum rc policy_named(struct reading *r, const char *name, size_t len,
+                            size_t *out)
+{
+    struct conf *c = r->conf;
+    struct conf_policy *p = c->policy;
+
+    for (*out = 0; *out < c->n_policy; ++*out) {
+        if (strlen(p[*out].name) == len &&
+            memcmp(p[*out].name, name, len) == 0) {
+            return RC_OK;
+        }
+    }
+    if (c->n_policy == CONF_POLICY_MAX) {
+        return complain(r, "more than %d policies", CONF_POLICY_MAX);
+    }
+    p[c->n_policy] = (struct conf_policy){.name = strndup(name, len),
+                                          .verdict = CONF_UNSET,
+                                          .per_run = NO_LIMIT,
+                                          .per_day = NO_LIMIT};
+    if (p[c->n_policy].name == NULL) {
+        return RC_NOMEM;
+    }
+    c->n_policy++;
+    return RC_OK;
+}
+
+/* "policy.<name>" and its limits. RC_NOT_FOUND: no key of a policy. */
+static enum rc find_policy_key(struct reading *r, const char *key,
+                               struct slot *out)
+{
+    const char *name = key + strlen(POLICY);
+    size_t len = strncmp(key, POLICY, strlen(POLICY)) == 0
+                     ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-"
+                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+                     : 0;
+    size_t at = 0;
+    enum rc rc;
+
+    if (len == 0 || len > TOOL_MOST) {
+        return RC_NOT_FOUND;
+    }
+    for (size_t i = 0; i < N_POLICY_ROWS; i++) {
+        if (strcmp(POLICY_ROW[i].key.name + strlen(ANY_TOOL), name + len) !=
+            0) {
+            continue;
+        }
+        rc = policy_named(r, name, len, &at);
+        if (rc == RC_OK) {
+            *out = (struct slot){&POLICY_ROW[i], &r->conf->policy[at],
+                                 &r->policy_line_of[at][i]};
+        }
+        return rc;
+    }
+    return RC_NOT_FOUND;
+}
+
 static enum rc find_key(struct reading *r, const char *key, struct slot *out)
 {
+    enum rc rc;
+
     for (size_t i = 0; i < N_ROWS; i++) {
         if (strcmp(ROW[i].key.name, key) == 0) {
             *out = (struct slot){&ROW[i], r->conf, &r->line_of[i]};
             return RC_OK;
         }
     }
-    return find_server_key(r, key, out);
+    rc = find_server_key(r, key, out);
+    return rc == RC_NOT_FOUND ? find_policy_key(r, key, out) : rc;
 }
 
 /* Without the white space around it. */
@@ -668,6 +802,28 @@ static void server_key(const char *variable, char out[NAME_BYTES])
     out[len] = '\0';
 }
 
+/* "ASIDE_POLICY_FILES__REMOVE_PER_DAY" to "policy.files__remove.per_day". */
+static void policy_key(const char *variable, char out[NAME_BYTES])
+{
+    static const char *const limit[] = {"_per_run", "_per_day"};
+    const char *rest = variable + strlen("ASIDE_POLICY_");
+    size_t start = strlen(POLICY);
+    size_t len = start;
+
+    memcpy(out, POLICY, start);
+    for (; len < NAME_BYTES - 1 && rest[len - start] != '\0'; len++) {
+        out[len] = (char)tolower((unsigned char)rest[len - start]);
+    }
+    out[len] = '\0';
+    for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
+        size_t tail = strlen(limit[i]);
+
+        if (len > start + tail && strcmp(out + len - tail, limit[i]) == 0) {
+            out[len - tail] = '.';
+        }
+    }
+}
+
 static enum rc find_variable(struct reading *r, const char *variable,
                              struct slot *out)
 {
@@ -682,6 +838,10 @@ static enum rc find_variable(struct reading *r, const char *variable,
     }
     if (strpbrk(variable, "abcdefghijklmnopqrstuvwxyz") != NULL) {
         return RC_NOT_FOUND;
+    }
+    if (strncmp(variable, "ASIDE_POLICY_", strlen("ASIDE_POLICY_")) == 0) {
+        policy_key(variable, name);
+        return find_policy_key(r, name, out);
     }
     server_key(variable, name);
     return find_server_key(r, name, out);
@@ -742,6 +902,47 @@ static enum rc read_defaults(struct reading *r)
     return rc;
 }
 
+static bool is_own_tool(const char *name)
+{
+    return word_of(name, OWN_TOOL, (int)N_OWN_TOOLS) >= 0;
+}
+
+/* Is the name, or what stands before its tool's, that of a server? */
+static bool is_of_server(const struct conf *c, const char *name)
+{
+    const char *end = strstr(name, BETWEEN);
+    size_t len = end != NULL ? (size_t)(end - name) : strlen(name);
+
+    for (size_t i = 0; i < c->n_mcp; i++) {
+        if (strlen(c->mcp[i].name) == len &&
+            memcmp(c->mcp[i].name, name, len) == 0) {
+            return end == NULL || end[strlen(BETWEEN)] != '\0';
+        }
+    }
+    return false;
+}
+
+/* A name that nothing has would forbid nothing, and nobody would see it. */
+static enum rc check_policies(struct reading *r)
+{
+    const struct conf *c = r->conf;
+
+    for (size_t i = 0; i < c->n_policy; i++) {
+        const char *name = c->policy[i].name;
+        bool own = is_own_tool(name);
+        bool server = is_of_server(c, name);
+
+        if (!own && !server) {
+            return complain(r, POLICY "%s: no tool and no server of this name",
+                            name);
+        }
+        if (own && server) {
+            return complain(r, POLICY "%s: both a tool and a server", name);
+        }
+    }
+    return RC_OK;
+}
+
 /* What no single key shows. */
 static enum rc check_together(struct reading *r)
 {
@@ -764,7 +965,7 @@ static enum rc check_together(struct reading *r)
                             c->mcp[i].name);
         }
     }
-    return RC_OK;
+    return check_policies(r);
 }
 
 /* Wherever they were set: what is offered to the model keeps its order. */
@@ -846,6 +1047,14 @@ static void hide_secrets(struct conf *c)
     }
 }
 
+static int by_policy_name(const void *a, const void *b)
+{
+    const struct conf_policy *left = a;
+    const struct conf_policy *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
 enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
 {
     struct conf c = {.data = NULL};
@@ -869,6 +1078,7 @@ enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
         return rc;
     }
     qsort(c.mcp, c.n_mcp, sizeof(c.mcp[0]), by_name);
+    qsort(c.policy, c.n_policy, sizeof(c.policy[0]), by_policy_name);
     *out = c;
     hide_secrets(out);
     return RC_OK;
@@ -893,6 +1103,11 @@ void conf_free(struct conf *c)
         free_server(&c->mcp[i]);
     }
     c->n_mcp = 0;
+    for (size_t i = 0; i < c->n_policy; i++) {
+        free((char *)c->policy[i].name);
+        c->policy[i] = (struct conf_policy){.name = NULL};
+    }
+    c->n_policy = 0;
     for (size_t i = 0; i < N_ROWS; i++) {
         if (is_text(ROW[i].type)) {
             const char **text = field(c, &ROW[i]);

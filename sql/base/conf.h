@@ -35,6 +35,25 @@ struct conf_mcp {
     int64_t timeout_ms; /* mcp.<name>.timeout_ms: of one call. 60000 */
 };
 
+#define CONF_POLICY_MAX 256
+
+/* What the model may do with a tool. */
+enum conf_verdict {
+    CONF_UNSET = 0, /* nothing was configured */
+    CONF_ALLOW,
+    CONF_ASK,
+    CONF_DENY
+};
+
+/* policy.<name>: of one tool, or of a server's tools all together. */
+struct conf_policy {
+    const char *name;
+    int64_t verdict; /* enum conf_verdict */
+    int64_t per_run; /* policy.<name>.per_run: calls in one Run; -1: no limit */
+    int64_t per_day; /* policy.<name>.per_day: calls of an account in one day of
+                      * UTC; -1: no limit */
+};
+
 struct conf {
     const char *data;   /* data: directory of the database. "./var/data" */
     const char *prefix; /* prefix: URL path before /api, "" or "/aside" */
@@ -74,6 +93,8 @@ struct conf {
     int64_t tools_parallel; /* tools.parallel: calls of a Run at once. 4 */
     struct conf_mcp mcp[CONF_MCP_MAX]; /* by name */
     size_t n_mcp;
+    struct conf_policy policy[CONF_POLICY_MAX]; /* by name */
+    size_t n_policy;
 
     int64_t busy_timeout_ms;  /* db.busy_timeout_ms: bounded lock wait. 2000 */
     int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
@@ -93,14 +114,19 @@ void conf_free(struct conf *);
  * can, and no more than the prompt may have beside the answer. */
 int64_t conf_context_tokens(const struct conf *);
 
+/* What is configured under this name, or NULL. */
+const struct conf_policy *conf_policy_of(const struct conf *, const char *name);
+/* The i-th of Aside's own tools that a policy may name; NULL after the last. */
+const char *conf_tool_at(size_t i);
+
 /* One configuration key as documentation and tests see it. */
 struct conf_key {
     const char *name;
     const char *fallback; /* as it would stand in the file */
     const char *help;     /* one line */
 };
-/* The i-th key, or NULL after the last. A key of each server stands once, as
- * "mcp.<name>.url". */
+/* The i-th key, or NULL after the last. A key of each server, and of each
+ * policy, stands once, as "mcp.<name>.url". */
 const struct conf_key *conf_key_at(size_t i);
 
 #endif

@@ -11,7 +11,7 @@ static const char *const PREFIX[ID__MAX] = {
     [ID_REQUEST] = "req_",       [ID_TOOL_CALL] = "call_",
     [ID_SOURCE] = "src_",        [ID_NOTIFICATION] = "note_",
     [ID_AUDIT] = "audit_",       [ID_SESSION] = "sess_",
-    [ID_TOKEN] = "tok_",
+    [ID_TOKEN] = "tok_",         [ID_APPROVAL] = "appr_",
 };
 
 const char *id_text(enum id_kind kind, int64_t n, char out[ID_TEXT_BYTES])

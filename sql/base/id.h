@@ -24,6 +24,7 @@ enum id_kind {
     ID_AUDIT,            /* audit_ */
     ID_SESSION,          /* sess_ */
     ID_TOKEN,            /* tok_ */
+    ID_APPROVAL,         /* appr_ */
     ID__MAX
 };
 

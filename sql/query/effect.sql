@@ -76,43 +76,51 @@ SELECT id FROM segment WHERE sha256 = :sha256;
 INSERT INTO segment (parent_id, run_id, sha256, body)
 VALUES (:parent, :run, :sha256, :body);
 
--- stmt: TOOL_CALL_GET read params=2 cols=17
+-- stmt: TOOL_CALL_GET read params=2 cols=23
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
-       t.started_ms, t.ended_ms, t.repeats, t.safe
+       t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
   FROM tool_call AS t
   JOIN run ON run.id = t.run_id
+  LEFT JOIN approval AS a ON a.tool_call_id = t.id
  WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: TOOL_CALL_OF_RUN read params=1 cols=17
+-- stmt: TOOL_CALL_OF_RUN read params=1 cols=23
 -- Without their results: all together they may be many megabytes.
-SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       NULL, summary, error, planned_ms, started_ms, ended_ms, repeats,
-       safe
-  FROM tool_call
- WHERE run_id = :run
- ORDER BY id;
+SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
+       t.state, t.cause, NULL, t.summary, t.error, t.planned_ms,
+       t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+  FROM tool_call AS t
+  LEFT JOIN approval AS a ON a.tool_call_id = t.id
+ WHERE t.run_id = :run
+ ORDER BY t.id;
 
--- stmt: TOOL_CALL_NTH read params=2 cols=17
+-- stmt: TOOL_CALL_NTH read params=2 cols=23
 -- :skip of the Run's calls come before it.
-SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       result, summary, error, planned_ms, started_ms, ended_ms, repeats,
-       safe
-  FROM tool_call
- WHERE run_id = :run
- ORDER BY id
+SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
+       t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
+       t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+  FROM tool_call AS t
+  LEFT JOIN approval AS a ON a.tool_call_id = t.id
+ WHERE t.run_id = :run
+ ORDER BY t.id
  LIMIT 1 OFFSET :skip;
 
 -- stmt: TOOL_CALL_NUMBER read params=2 cols=1
 SELECT count(*) FROM tool_call WHERE run_id = :run AND id <= :id;
 
--- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=17
-SELECT id, run_id, request_id, n, call_id, name, arguments, state, cause,
-       result, summary, error, planned_ms, started_ms, ended_ms, repeats,
-       safe
-  FROM tool_call
- WHERE request_id = :request
- ORDER BY n;
+-- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=23
+SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
+       t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
+       t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+  FROM tool_call AS t
+  LEFT JOIN approval AS a ON a.tool_call_id = t.id
+ WHERE t.request_id = :request
+ ORDER BY t.n;
 
 -- stmt: TOOL_CALL_ASKED read params=2 cols=2
 -- What a Run has asked a tool, and may still ask: calls that failed or were cut
@@ -137,11 +145,11 @@ SELECT EXISTS (SELECT 1 FROM tool_call
                 WHERE run_id = :run AND name = :name AND state = 'failed'
                   AND error = :error);
 
--- stmt: TOOL_CALL_INSERT write params=10 cols=0
+-- stmt: TOOL_CALL_INSERT write params=11 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
-                       summary, planned_ms, repeats, safe)
+                       summary, planned_ms, repeats, safe, acts)
 VALUES (:run, :request, :n, :call_id, :name, :arguments, 'planned', :summary,
-        :now_ms, :repeats, :safe);
+        :now_ms, :repeats, :safe, :acts);
 
 -- stmt: TOOL_CALL_SAY write params=2 cols=0
 UPDATE tool_call SET summary = :summary WHERE id = :id AND state = 'sent';

@@ -1,6 +1,6 @@
 -- Runs, slots, answers, coverage, notifications.
 
--- stmt: RUN_GET read params=2 cols=36
+-- stmt: RUN_GET read params=2 cols=37
 -- :account 0 stands for any account.
 SELECT id, account_id, conversation_id, message_id, continues, kind, depth,
        missing_info, state, phase, reason, title, progress, lead, question,
@@ -8,7 +8,9 @@ SELECT id, account_id, conversation_id, message_id, continues, kind, depth,
        requests_used, requests_limit, tool_calls_used, tool_calls_limit,
        tokens_used, tokens_limit, unknown_requests, active_ms, seconds_limit,
        limit_reason, crashes, waiting_since_ms, answer_revision, answer_parts,
-       answer_complete, answer_draft
+       answer_complete, answer_draft,
+       (SELECT a.id FROM approval AS a
+         WHERE a.run_id = run.id AND a.state = 'open')
   FROM run
  WHERE id = :id AND (account_id = :account OR :account = 0);
 

@@ -39,6 +39,7 @@ const BODY = {
   '/conversations/{conv}/messages': { body: 'Not yours' },
   '/runs/{run}/adjustments': { body: 'Not yours' },
   '/runs/{run}/reply': { body: 'Not yours' },
+  '/approvals/{appr}': { decision: 'once' },
   '/tokens': { name: 'stolen', scope: 'admin' },
 };
 
@@ -159,19 +160,25 @@ test('a token reaches as far as its scope, and its session no farther', BOUND, a
 
 test("another account's things are not there, on every route with an id", BOUND, async (t) => {
   const model = await ScriptedModel.start({ t });
-  const { aside, by, ask, login, secrets, sql } = await guarded(t, ['me', 'other'], { model });
+  const { aside, by, ask, login, secrets, sql } = await guarded(t, ['me', 'other'],
+    { model, conf: { 'policy.note': 'ask' } });
   const mine = by(secrets.me);
   const api = (method, where, body) => aside.api(method, where, body, { headers: mine });
+  model.next('research', (req, reply) => reply.call(['note', { text: 'The moon.' }]));
   model.next('research', (req, reply) => reply.report('# Tides\n\nThe moon.'));
   const conv = (await api('POST', '/conversations', { title: 'Mine' })).json.conversation.id;
   const sent = await api('POST', `/conversations/${conv}/messages`, { body: 'Tides?', mode: 'background' });
   const id = sent.json.run.id;
+  const approval = await eventually(async () => (await api('GET', `/runs/${id}`)).json.run.approval, { what: 'it asks' });
+  const foreign = await aside.api('POST', `/approvals/${approval.id}`, { decision: 'run' }, { headers: by(secrets.other) });
+  assert.deepEqual([foreign.status, (await api('GET', `/runs/${id}`)).json.run.approval], [404, approval]);
+  assert.equal((await api('POST', `/approvals/${approval.id}`, { decision: 'once' })).status, 202);
   await eventually(async () => (await api('GET', `/runs/${id}`)).json.run.ended_at, { what: 'it has ended' });
   const { headers, session } = await login(secrets.me);
   assert.equal((await aside.api('PUT', '/library/files/mine.md', 'My words', {
     headers: { ...mine, 'content-type': 'text/markdown' } })).status, 201);
   const things = {
-    conv, run: id, name: 'mine.md', sess: session.id,
+    conv, run: id, name: 'mine.md', sess: session.id, appr: approval.id,
     req: (await api('GET', `/runs/${id}`)).json.requests[0].id,
     tok: (await api('GET', '/tokens')).json.tokens[0].id,
   };

@@ -82,7 +82,7 @@ test('replies that break: what is safe is made once more, of the rest nobody kno
     });
   }
   const { model, aside, research, whole, sql } = await started(t, {
-    'mcp.a.url': mcp.url, 'model.context_tokens': 1000000,
+    'mcp.a.url': mcp.url, 'policy.a': 'allow', 'model.context_tokens': 1000000,
   });
   await ready(aside.part('asided'), 'a');
   const hows = Object.keys(FAULTS);
@@ -143,7 +143,7 @@ test('the rest of a stream that broke is asked for, where a call must not be mad
       res.end();
     }
   };
-  const { model, aside, research, whole, sql } = await started(t, { 'mcp.a.url': mcp.url });
+  const { model, aside, research, whole, sql } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   await ready(aside.part('asided'), 'a');
   model.next('research', (req, reply) => reply.call(['a__write', {}], ['a__write', { never: true }]));
   const end = await whole((await research('write it')).id, 60000);
@@ -159,7 +159,7 @@ test('a session that is forgotten is begun anew, and the call is made once', BOU
   let done = 0;
   mcp.tool('look', SAFE, (call) => call.text(`look ${++done}`));
   mcp.tool('write', {}, (call) => call.text(`write ${++done}`));
-  const { model, aside, research, whole } = await started(t, { 'mcp.a.url': mcp.url });
+  const { model, aside, research, whole } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   await ready(aside.part('asided'), 'a');
   for (const name of ['a__look', 'a__write']) {
     mcp.sessions.clear();
@@ -187,7 +187,7 @@ test('a server that never answers holds up neither the others nor its own Run', 
   mcp.tool('safe', SAFE, never).tool('unsafe', {}, never);
   mute.intercept = () => true;
   const { model, aside, research, send, whole, sql } = await started(t, {
-    'mcp.slow.url': mcp.url, 'mcp.slow.timeout_ms': 1500, 'mcp.mute.url': mute.url,
+    'mcp.slow.url': mcp.url, 'policy.slow': 'allow', 'mcp.slow.timeout_ms': 1500, 'mcp.mute.url': mute.url,
     'mcp.gone.url': `http://127.0.0.1:${closed}/mcp`,
   });
   await ready(aside.part('asided'), 'slow');
@@ -217,7 +217,7 @@ test('a server that dies and comes back: calls, tools, and what the model is off
   let back = false;
   const handler = (call) => back && call.text('here again');
   mcp.tool('safe', SAFE, handler).tool('unsafe', {}, handler);
-  const { model, aside, research, whole, sql } = await started(t, { 'mcp.a.url': mcp.url });
+  const { model, aside, research, whole, sql } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   const asided = aside.part('asided');
   await ready(asided, 'a');
   const { port } = mcp;
@@ -255,7 +255,7 @@ test('R24 R21 a stop tells the server; an adjustment cuts what is safe, the rest
   const mcp = await ScriptedMcp.start({ t });
   mcp.tool('safe', SAFE, (call) => call.stream()).tool('unsafe', {}, (call) => call.stream());
   const { model, aside, research, stop, say, run, whole, sql } =
-    await started(t, { 'mcp.a.url': mcp.url });
+    await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   await ready(aside.part('asided'), 'a');
   model.next('research', (req, reply) => reply.call(['a__unsafe', {}]));
   const first = await research('go');
@@ -296,7 +296,7 @@ test('R29 killed in mid-call: what is safe is made again, though the server is l
   let answers = false;
   const handler = (call) => answers && call.text('done at last');
   mcp.tool('safe', SAFE, handler).tool('unsafe', {}, handler).tool('set', { idempotentHint: true }, handler);
-  const w = await started(t, { 'mcp.a.url': mcp.url }, { runtime: false });
+  const w = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' }, { runtime: false });
   const { model, aside, research, whole, sql } = w;
   const keeper = new Keeper(aside);
   await keeper.begin([]);
@@ -349,7 +349,7 @@ test('a server that floods is answered within bounds, and the chat goes on', BOU
     }
     call.text('over');
   });
-  const { model, aside, research, send, whole } = await started(t, { 'mcp.a.url': mcp.url });
+  const { model, aside, research, send, whole } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   await ready(aside.part('asided'), 'a');
   model.next('research', (req, reply) => reply.call(['a__flood', {}]));
   const r = await research('flood');

@@ -16,7 +16,7 @@ const results = (req) => req.body.messages.filter((m) => m.role === 'tool')
 
 test('the reference server: its tools are called, and what they say is cited', BOUND, async (t) => {
   const server = await Everything.start(t);
-  const w = await started(t, { 'mcp.every.url': server.url, 'background.limit': 2 });
+  const w = await started(t, { 'mcp.every.url': server.url, 'policy.every': 'allow', 'background.limit': 2 });
   const { model, aside, research, whole, send, sql } = w;
   await ready(aside, 'every');
   model.next('research', (req, reply) => reply.call(
@@ -111,7 +111,7 @@ test('what is sent: headers, version, token, answers to the server, one call at 
     }, 50);
   });
   const { model, aside, research, whole, sql } = await started(t, {
-    'mcp.a.url': mcp.url, 'mcp.a.token': 'secret-1', 'mcp.a.header': 'X-Own: yes',
+    'mcp.a.url': mcp.url, 'policy.a': 'allow', 'mcp.a.token': 'secret-1', 'mcp.a.header': 'X-Own: yes',
   });
   await ready(aside, 'a');
   const read = offered; // names are made fit for model endpoints
@@ -175,7 +175,7 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
     mcp.reply(res, msg, list(msg.params.cursor));
     return true;
   };
-  const { model, aside, research, whole } = await started(t, { 'mcp.a.url': mcp.url });
+  const { model, aside, research, whole } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   await ready(aside, 'a');
   const seen = async () => {
     const before = model.requests.length;

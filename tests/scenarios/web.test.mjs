@@ -454,7 +454,7 @@ test('a research over the web, a server of tools and the library: each citation 
   const library = await shelf(t);
   const tools = await Everything.start(t);
   const { model, research, whole, aside, told } = await world(t,
-    { 'web.timeout_ms': 2000, 'mcp.every.url': tools.url }, { library });
+    { 'web.timeout_ms': 2000, 'mcp.every.url': tools.url, 'policy.every': 'allow' }, { library });
   await ready(aside, 'every');
   const tables = await startSite(t, { '/tides.html': TIDES });
   const turning = await startSite(t, {

@@ -40,6 +40,7 @@ Suite *offline_suite(void);
 Suite *page_suite(void);
 Suite *park_suite(void);
 Suite *passages_suite(void);
+Suite *policy_suite(void);
 Suite *prompt_suite(void);
 Suite *report_suite(void);
 Suite *req_suite(void);

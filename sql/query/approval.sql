@@ -1,0 +1,51 @@
+-- Approvals: calls that wait for a person.
+
+-- stmt: APPROVAL_GET read params=2 cols=10
+-- :account 0 stands for any account.
+SELECT a.id, a.run_id, a.tool_call_id, a.state, a.reason, a.note, a.created_ms,
+       a.decided_ms, t.name, t.arguments
+  FROM approval AS a
+  JOIN tool_call AS t ON t.id = a.tool_call_id
+  JOIN run ON run.id = a.run_id
+ WHERE a.id = :id AND (run.account_id = :account OR :account = 0);
+
+-- stmt: APPROVAL_INSERT write params=4 cols=0
+INSERT INTO approval (run_id, tool_call_id, state, reason, created_ms)
+VALUES (:run, :tool_call, 'open', :reason, :now_ms);
+
+-- stmt: APPROVAL_DECIDE write params=6 cols=0
+UPDATE approval
+   SET state = :state, note = :note, decided_ms = :now_ms, decided_by = :by,
+       decided_by_id = :by_id
+ WHERE id = :id AND state = 'open';
+
+-- stmt: APPROVAL_VOID write params=2 cols=0
+UPDATE approval SET state = 'void', decided_ms = :now_ms
+ WHERE run_id = :run AND state = 'open';
+
+-- stmt: APPROVAL_STANDING read params=2 cols=2
+-- Was this tool approved for the whole Run; was a call of it left unanswered.
+SELECT EXISTS (SELECT 1 FROM approval AS a
+                 JOIN tool_call AS t ON t.id = a.tool_call_id
+                WHERE a.run_id = :run AND a.state = 'approved_run'
+                  AND t.name = :name),
+       EXISTS (SELECT 1 FROM approval AS b
+                WHERE b.run_id = :run AND b.state = 'denied'
+                  AND b.decided_by = 'runtime');
+
+-- stmt: TOOL_CALL_ADMIT write params=2 cols=0
+UPDATE tool_call SET admitted_ms = :now_ms
+ WHERE id = :id AND admitted_ms IS NULL;
+
+-- stmt: TOOL_CALL_MADE_IN_RUN read params=3 cols=1
+-- Calls of tools whose name begins so.
+SELECT count(*) FROM tool_call
+ WHERE run_id = :run AND admitted_ms IS NOT NULL
+   AND substr(name, 1, :bytes) = :name;
+
+-- stmt: TOOL_CALL_MADE_SINCE read params=4 cols=1
+SELECT count(*)
+  FROM tool_call AS t
+  JOIN run ON run.id = t.run_id
+ WHERE t.admitted_ms >= :from_ms AND substr(t.name, 1, :bytes) = :name
+   AND run.account_id = :account;

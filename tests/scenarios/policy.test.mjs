@@ -1,0 +1,414 @@
+// policy.test.mjs - what the model may do with a tool: allowed, asked about,
+// forbidden, and no more of it than the limits say.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { eventually } from '../support/harness.mjs';
+import { ScriptedMcp } from '../support/scripted-mcp.mjs';
+import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
+import { Keeper } from '../support/walk.mjs';
+
+const BOUND = { timeout: 90000 };
+const PATIENCE = { ms: 30000 };
+const FORBIDDEN = 'not allowed by the policy of this Aside';
+
+const results = (req) => history(req).filter((m) => m.role === 'tool').map((m) => m.content);
+const said = (req) => history(req).filter((m) => m.role === 'user').map((m) => m.content);
+
+/** An Aside with a server whose tools `look` only reads, and `write` and `drop` act. */
+async function stage(t, conf = {}, more = {}) {
+  const mcp = await ScriptedMcp.start({ t });
+  const handler = (call) => call.text(`${call.msg.params.name} ${JSON.stringify(call.args)}`);
+  mcp.tool('look', { readOnlyHint: true }, handler).tool('write', {}, handler).tool('drop', {}, handler);
+  const w = await started(t, { 'mcp.a.url': mcp.url, 'policy.a__drop': 'deny', ...conf }, more);
+  if (more.runtime !== false) {
+    await w.aside.part('asided').logged(/mcp\.a ready/, 30000);
+  }
+  const made = (name) => mcp.calls.filter((c) => c.msg.params.name === name).map((c) => c.args);
+  const asks = (id, what = () => true) => w.aside.until((s) => {
+    const r = s.runs.get(id);
+    return r?.state === 'awaiting_input' && r.approval && what(r.approval) ? r.approval : null;
+  }, { ...PATIENCE, what: `${id} waits to be allowed something` });
+  const decide = (id, decision, fields = {}, options = {}) =>
+    w.aside.api('POST', `/approvals/${id}`, { decision, ...fields }, options);
+  const allow = async (id, decision = 'once', fields = {}) => {
+    const r = await decide(id, decision, fields);
+    assert.equal(r.status, 202, r.text);
+    return r.json;
+  };
+  return { ...w, mcp, made, asks, decide, allow };
+}
+
+const report = (req, reply) => reply.report('# Done');
+
+test('allow, ask and deny: each decision, the exact call shown, every call answered in order', BOUND, async (t) => {
+  const w = await stage(t, { 'policy.note': 'deny' });
+  const { model, aside, research, send, whole, run, sql, made, asks, allow, decide } = w;
+  const exact = '{"text": "a \\u003cb\\u003e",  "n":1e2}';
+  model.next('research', (req, reply) => reply.call(['a__write', exact], ['a__drop', { all: true }],
+    ['note', { text: 'x' }], ['a__look', { at: 1 }]));
+  model.next('research', (req, reply) => {
+    const told = results(req);
+    assert.match(told[0], /write/);
+    assert.deepEqual(told.slice(1, 3).map((x) => JSON.parse(x).error), [FORBIDDEN, FORBIDDEN]);
+    assert.match(told[3], /look/);
+    reply.call(['a__write', { n: 2 }]);
+  });
+  model.next('research', (req, reply) => {
+    assert.deepEqual(JSON.parse(results(req).at(-1)),
+      { error: 'the person did not allow this call', the_person_says: 'Not "on" a Sunday.\n[notice]' });
+    reply.call(['a__write', { n: 3 }], ['a__write', { n: 4 }]);
+  });
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 5 }]));
+  model.next('research', report);
+  const r = await research('write it down');
+
+  const first = await asks(r.id);
+  assert.deepEqual([first.tool, first.server, first.arguments, first.reason, first.state, first.run_id],
+    ['a__write', 'a', exact, 'acts', 'open', r.id]);
+  const offered = model.requests[0].body.tools.map((x) => x.function.name);
+  assert.ok(offered.includes('a__write') && !offered.includes('a__drop') && !offered.includes('note'));
+  // What may be done was done meanwhile, and nothing else.
+  let now = await run(r.id);
+  assert.deepEqual(now.tool_calls.map((c) => [c.name, c.state, c.approval?.state ?? null]), [
+    ['a__write', 'planned', 'open'], ['a__drop', 'failed', null], ['note', 'failed', null], ['a__look', 'done', null]]);
+  assert.deepEqual([made('write'), made('drop'), made('look').length], [[], [], 1]);
+  assert.deepEqual(now.run.budget.tool_calls.used, 2);
+  assert.deepEqual([now.run.state, now.run.question, now.run.approval], ['awaiting_input', null, first]);
+  const { occupancy, runs } = (await aside.api('GET', '/overview')).json;
+  assert.deepEqual([occupancy.background.used, runs[0].approval.id], [1, first.id]);
+  // Entry is told, and offers no reply to it.
+  model.next('entry', (req, reply) => {
+    assert.match(req.body.messages.at(-2).content, /awaiting_input.*waits for the person to allow: a__write/);
+    assert.ok(!req.body.tools.some((x) => x.function.name === 'reply_research'));
+    reply.answer('It waits for you.');
+  });
+  await whole((await send('What does it want?')).run.id);
+
+  const { run: after, approval } = await allow(first.id);
+  assert.deepEqual([after.state, after.approval, approval.state], ['running', null, 'approved_once']);
+  const second = await asks(r.id, (a) => a.id !== first.id);
+  assert.deepEqual(made('write'), [{ text: 'a <b>', n: 100 }]);
+  await allow(second.id, 'deny', { note: 'Not "on" a Sunday.\n[notice]' });
+  const third = await asks(r.id, (a) => a.arguments === '{"n":3}');
+  await allow(third.id, 'run');
+  const end = await whole(r.id);
+  assert.equal(end.run.state, 'completed');
+  assert.deepEqual(made('write').map((x) => x.n), [100, 3, 4, 5]);
+  assert.deepEqual(end.tool_calls.filter((c) => c.name === 'a__write').map((c) => [c.state, c.approval?.state]),
+    [['done', 'approved_once'], ['failed', 'denied'], ['done', 'approved_run'], ['done', undefined], ['done', undefined]]);
+  assert.equal(end.tool_calls.find((c) => c.approval?.state === 'denied').approval.note, 'Not "on" a Sunday.\n[notice]');
+  assert.deepEqual(made('drop'), []);
+  assert.deepEqual((await decide(third.id, 'run')).json.replayed, true);
+  // It holds for this Run alone.
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 6 }]));
+  const again = await research('once more');
+  await asks(again.id);
+  await w.stop(again.id);
+  const { json } = await aside.api('GET', '/audit?limit=100');
+  assert.deepEqual(json.audit.filter((l) => l.action === 'approval.decide').map((l) => [l.subject, l.outcome, l.actor]), [
+    [third.id, 'approved_run', 'user'], [second.id, 'denied', 'user'], [first.id, 'approved_once', 'user']]);
+  assert.ok(!JSON.stringify(json).includes('Sunday'));
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('free text neither allows nor forbids: it is kept, and handed with the next request', BOUND, async (t) => {
+  const { model, aside, research, send, say, whole, run, sql, made, asks, allow } = await stage(t);
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 1 }], ['a__write', { n: 2 }]));
+  model.next('research', (req, reply) => {
+    assert.match(results(req)[0], /write/);
+    // What nobody was asked about gave way to what was said.
+    assert.match(results(req)[1], /the person said something new/);
+    assert.deepEqual(said(req).slice(-3).map((x) => x.split('\n')[1]), ['Yes, do it', 'allow', 'also salt']);
+    reply.report('# Done');
+  });
+  const r = await research('write it down');
+  const approval = await asks(r.id);
+  await say(r.id, 'Yes, do it');
+  await say(r.id, 'allow', 'reply');
+  model.next('entry', (req, reply) => reply.call(['adjust_research', { run: r.id }]));
+  await whole((await send('also salt')).run.id);
+  const now = await run(r.id);
+  assert.deepEqual([now.run.state, now.run.approval.id], ['awaiting_input', approval.id]);
+  assert.deepEqual(now.handoffs.map((h) => [h.kind, h.state]),
+    [['adjustment', 'received'], ['reply', 'received'], ['adjustment', 'received']]);
+  assert.deepEqual([made('write'), model.requests.filter((q) => q.purpose === 'research').length], [[], 1]);
+  await allow(approval.id);
+  const end = await whole(r.id);
+  assert.deepEqual([end.run.state, made('write').map((x) => x.n)], ['completed', [1]]);
+  assert.ok(end.handoffs.every((h) => h.state === 'handed'));
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('what is no decision is refused; a decision said twice is one', BOUND, async (t) => {
+  const { model, aside, research, whole, sql, made, asks, decide } = await stage(t);
+  model.next('research', (req, reply) => reply.call(['a__write', {}]));
+  const r = await research('write it down');
+  const { id } = await asks(r.id);
+  for (const [body, status, code] of [
+    [{}, 422, 'invalid_field'], [{ decision: 'yes' }, 422, 'invalid_field'], [{ decision: 1 }, 422, 'invalid_field'],
+    [{ decision: 'once', note: 'x' }, 422, 'invalid_field'], [{ decision: 'deny', note: ' ' }, 422, 'invalid_field'],
+    [{ decision: 'deny', note: 'x'.repeat(4001) }, 422, 'invalid_field'],
+    [{ decision: 'deny', run: r.id }, 422, 'invalid_field'],
+  ]) {
+    const no = await aside.api('POST', `/approvals/${id}`, body);
+    assert.deepEqual([no.status, no.json.code], [status, code], no.text);
+  }
+  for (const other of ['appr_999', 'run_1', 'appr_0']) {
+    assert.equal((await decide(other, 'once')).status, 404, other);
+  }
+  assert.equal((await aside.api('GET', `/approvals/${id}`)).status, 405);
+  const first = await decide(id, 'deny', { note: 'no' }, { key: 'k' });
+  assert.deepEqual([first.status, first.json.replayed, first.json.approval.note], [202, false, 'no']);
+  const replay = await decide(id, 'deny', { note: 'no' }, { key: 'k' });
+  assert.deepEqual([replay.status, replay.json.replayed], [202, true]);
+  const reused = await decide(id, 'once', {}, { key: 'k' });
+  assert.deepEqual([reused.status, reused.json.code], [409, 'key_reused']);
+  const same = await decide(id, 'deny');
+  assert.deepEqual([same.status, same.json.replayed, same.json.approval.note], [202, true, 'no']);
+  const late = await decide(id, 'once');
+  assert.deepEqual([late.status, late.json.code], [409, 'already_decided']);
+  const end = await whole(r.id);
+  assert.deepEqual([end.run.state, made('write')], ['completed', []]);
+  assert.equal(await sql("SELECT count(*) FROM audit WHERE action = 'approval.decide'"), '1');
+  await assertSettled(sql);
+});
+
+test('races: two tabs, a stop, an adjustment and the end of patience against a decision', BOUND, async (t) => {
+  const w = await stage(t, { 'wait.max_seconds': 3 });
+  const { model, research, say, stop, whole, sql, made, asks, decide } = w;
+  model.on('research', (req, reply) => (results(req).length === 0
+    ? reply.call(['a__write', { run: req.n }]) : reply.report('# Done')));
+  const settled = async (r) => {
+    const end = await whole(r.id);
+    const [call] = end.tool_calls;
+    assert.equal(end.run.approval, null);
+    return { end, call, times: made('write').length };
+  };
+  let before = 0;
+  for (let i = 0; i < 4; i++) { // two tabs
+    const r = await research(`tabs ${i}`);
+    const { id } = await asks(r.id);
+    const [a, b] = await Promise.all([decide(id, 'once'), decide(id, 'deny')]);
+    assert.deepEqual([a.status, b.status].sort(), [202, 409]);
+    const { call, times } = await settled(r);
+    assert.deepEqual([call.state, call.approval.state, times - before],
+      a.status === 202 ? ['done', 'approved_once', 1] : ['failed', 'denied', 0]);
+    before = times;
+  }
+  for (let i = 0; i < 4; i++) { // a stop
+    const r = await research(`stop ${i}`);
+    const { id } = await asks(r.id);
+    const [a] = await Promise.all([decide(id, 'once'), stop(r.id)]);
+    const { end, call, times } = await settled(r);
+    assert.equal(end.run.state, 'stopped');
+    assert.equal(call.approval.state, a.status === 202 ? 'approved_once' : 'void');
+    assert.ok(a.status === 202 || (a.json.code === 'already_decided' && times === before), a.text);
+    assert.ok(!['planned', 'sent'].includes(call.state));
+    assert.equal((await decide(id, 'deny')).status, 409);
+    before = times;
+  }
+  for (let i = 0; i < 4; i++) { // an adjustment
+    const r = await research(`adjust ${i}`);
+    const { id } = await asks(r.id);
+    const [a] = await Promise.all([decide(id, 'run'), say(r.id, 'and salt')]);
+    assert.equal(a.status, 202, a.text);
+    const { end, call, times } = await settled(r);
+    assert.deepEqual([end.run.state, call.state, times - before, end.handoffs[0].state],
+      ['completed', 'done', 1, 'handed']);
+    before = times;
+  }
+  for (let i = 0; i < 3; i++) { // the end of patience
+    const r = await research(`wait ${i}`);
+    const { id } = await asks(r.id);
+    await new Promise((resolve) => setTimeout(resolve, 2900 + 60 * i));
+    const a = await decide(id, 'once');
+    const { end, call, times } = await settled(r);
+    assert.deepEqual([end.run.state, end.run.reason, call.state, call.approval.unanswered, times - before],
+      a.status === 202 ? ['completed', null, 'done', false, 1] : ['incomplete', 'no_reply', 'failed', true, 0]);
+    before = times;
+  }
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('R28 nobody comes: told to the model as no_reply, no second question, and the closeout', BOUND, async (t) => {
+  const { model, research, say, whole, sql, made, asks, decide } = await stage(t, { 'wait.max_seconds': 1 });
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 1 }], ['a__write', { n: 2 }], ['a__look', {}]));
+  model.next('closeout', (req, reply) => {
+    assert.deepEqual(results(req).map((x) => /no_reply/.test(x)), [true, true, false]);
+    reply.report('# What there is');
+  });
+  const r = await research('write it down');
+  const { id } = await asks(r.id);
+  const end = await whole(r.id);
+  assert.deepEqual([end.run.state, end.run.reason, end.run.answer.body], ['incomplete', 'no_reply', '# What there is']);
+  assert.deepEqual(end.tool_calls.map((c) => c.approval && [c.approval.state, c.approval.unanswered]),
+    [['denied', true], null, null, null]);
+  assert.deepEqual(made('write'), []);
+  assert.equal((await decide(id, 'once')).json.code, 'already_decided');
+  assert.equal(await sql("SELECT actor FROM audit WHERE action = 'approval.decide'"), 'runtime');
+  // What was said meanwhile goes into the closeout.
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 1 }]));
+  model.next('closeout', (req, reply) => {
+    assert.match(said(req).at(-1), /^\[adjustment msg_\d+\]\nand salt$/);
+    reply.report('# Salt');
+  });
+  const two = await research('again');
+  await asks(two.id);
+  await say(two.id, 'and salt');
+  const last = await whole(two.id);
+  assert.deepEqual([last.run.answer.body, last.handoffs[0].state], ['# Salt', 'handed']);
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('a tool of Aside itself may be asked about, in a short answer too', BOUND, async (t) => {
+  const { model, send, research, whole, sql, asks, allow } = await stage(t,
+    { 'policy.library_search': 'ask', 'policy.note': 'ask' }, { library: await shelf(t) });
+  const look = (req, reply) => reply.call(['library_search', { query: 'tides' }]);
+  model.next('entry', look);
+  model.next('answer', (req, reply) => reply.answer(/passages/.test(results(req)[0]) ? 'The moon.' : 'No idea.'));
+  const one = (await send('Why tides?')).run;
+  const first = await asks(one.id);
+  assert.deepEqual([first.tool, first.server, first.reason], ['library_search', null, 'configured']);
+  await allow(first.id);
+  assert.equal((await whole(one.id)).run.answer.body, 'The moon.');
+  model.next('entry', look);
+  model.next('answer', (req, reply) => reply.answer(/did not allow/.test(results(req)[0]) ? 'I may not look.' : '?'));
+  const two = (await send('And now?')).run;
+  await allow((await asks(two.id)).id, 'deny');
+  assert.equal((await whole(two.id)).run.answer.body, 'I may not look.');
+  // What touches only rows waits as well, and is carried out once it may be.
+  model.next('research', (req, reply) => reply.call(['note', { text: 'moon' }], ['note', { text: 'sea' }]));
+  const r = await research('remember');
+  await allow((await asks(r.id)).id);
+  await allow((await asks(r.id, (a) => a.arguments.includes('sea'))).id, 'deny');
+  const end = await whole(r.id);
+  assert.deepEqual(end.tool_calls.slice(0, 2).map((c) => c.state), ['done', 'failed']);
+  assert.equal(await sql('SELECT group_concat(body) FROM note'), 'moon');
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('limits are exact: of a tool, of a server, in a Run and in a day', BOUND, async (t) => {
+  const { model, research, whole, sql, made, mcp } = await stage(t, {
+    'policy.a': 'allow', 'policy.a.per_run': 4, 'policy.a__write.per_run': 3, 'policy.a__write.per_day': 5,
+    'background.limit': 2,
+  });
+  const call = (name, n) => Array.from({ length: n }, (_, i) => [name, { i }]);
+  const told = [];
+  model.on('research', (req, reply) => {
+    if (results(req).length === 0) {
+      reply.call(...call('a__write', 4), ...call('a__look', 3));
+    } else {
+      told.push(results(req).map((x) => JSON.parse(x).error ?? 'done'));
+      reply.report('# Done');
+    }
+  });
+  const RUN = 'limit reached: no more calls of this tool are allowed here';
+  const DAY = 'limit reached: no more calls of this tool are allowed today';
+  const first = await whole((await research('one')).id);
+  // Three of the one; one more of the server's; the rest uses no budget.
+  assert.deepEqual(told.pop(), ['done', 'done', 'done', RUN, 'done', RUN, RUN]);
+  assert.equal(first.run.budget.tool_calls.used, 4);
+  assert.deepEqual([made('write').length, made('look').length], [3, 1]);
+  // Two Runs at once share what is left of the day: two calls, not four.
+  const both = [await research('two'), await research('three')];
+  for (const r of both) {
+    await whole(r.id);
+  }
+  assert.equal(made('write').length, 5);
+  const words = told.flat();
+  assert.deepEqual([words.filter((x) => x === DAY).length, words.filter((x) => x === 'done').length], [6, 2 + 6]);
+  // At midnight, UTC, the day begins anew.
+  const DAY_MS = 86400000;
+  const midnight = Date.now() - (Date.now() % DAY_MS);
+  await sql(`UPDATE tool_call SET admitted_ms = ${midnight - 1} WHERE admitted_ms IS NOT NULL`);
+  await whole((await research('four')).id);
+  assert.equal(made('write').length, 8);
+  assert.equal(mcp.calls.length, await sql('SELECT count(*) FROM tool_call WHERE admitted_ms IS NOT NULL').then(Number));
+  await assertSettled(sql);
+});
+
+/** Allow what is asked until the Run has ended, whatever dies meanwhile. */
+async function seen(w, id) {
+  for (;;) {
+    const next = await w.aside.until((s) => {
+      const r = s.runs.get(id);
+      return r && (r.ended_at || r.approval) ? r : null;
+    }, { ...PATIENCE, what: `${id} asks or has ended` });
+    if (next.ended_at) {
+      return;
+    }
+    await eventually(async () => {
+      const r = await w.decide(next.approval.id, 'once').catch(() => null);
+      return r !== null && [202, 409].includes(r.status);
+    }, { what: 'a decision is taken' });
+    await w.aside.until((s) => s.runs.get(id).approval?.id !== next.approval.id, PATIENCE);
+  }
+}
+
+test('R29 the runtime is killed at each step around the pause: asked once, made once', { timeout: 300000 }, async (t) => {
+  const w = await stage(t, {}, { runtime: false });
+  const keeper = new Keeper(w.aside);
+  w.model.on('research', async (req, reply) => {
+    // The tools are there before the model calls them.
+    await eventually(() => /mcp\.a ready/.test(keeper.current.log));
+    if (results(req).length === 0) {
+      reply.call(['a__look', { n: 1 }], ['a__write', { n: 2 }]);
+    } else {
+      reply.report('# Done');
+    }
+  });
+  let struck = true;
+  let n = 1;
+  for (; struck && n < 40; n++) {
+    w.mcp.calls.length = 0;
+    await keeper.begin([{ ASIDE_FAULT_COMMIT: `abort:${n}` }]);
+    const r = await w.research(`the sea ${n}`);
+    await seen(w, r.id);
+    const end = await w.run(r.id);
+    assert.equal(end.run.state, 'completed', `abort:${n}`);
+    const write = end.tool_calls.find((c) => c.name === 'a__write');
+    assert.equal(write.approval.state, 'approved_once');
+    // Sent by a runtime that died then, it is not sent again (R29).
+    assert.deepEqual(w.made('write').length, write.state === 'done' ? 1 : w.made('write').length);
+    assert.ok(w.made('write').length <= 1 && ['done', 'unknown'].includes(write.state), `abort:${n}: ${write.state}`);
+    assert.equal(await w.sql(`SELECT count(*) FROM approval WHERE run_id = ${r.id.slice(4)}`), '1');
+    struck = keeper.struck;
+  }
+  await keeper.end();
+  assert.ok(n > 8 && n < 40, `${n} steps`);
+  t.diagnostic(`${n - 1} steps`);
+  assertCallsAnswered(w.model);
+  await assertSettled(w.sql);
+});
+
+test('R29 responder and runtime are killed while it waits: it comes back the same', BOUND, async (t) => {
+  const w = await stage(t);
+  const { model, aside, research, whole, run, sql, made, asks, decide } = w;
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 1 }]));
+  const r = await research('write it down');
+  const before = await asks(r.id);
+  await aside.kill('asided');
+  await aside.restart('asided');
+  assert.deepEqual((await run(r.id)).run.approval, before);
+  for (const name of ['asided', 'responder-1', 'responder-2']) {
+    await aside.kill(name);
+  }
+  aside.launch('responder-1');
+  aside.launch('responder-2');
+  await eventually(async () => (await aside.api('GET', '/health').catch(() => ({}))).status === 200);
+  assert.deepEqual((await run(r.id)).run.approval, before);
+  // Decided while no runtime is there.
+  const yes = await decide(before.id, 'once');
+  assert.deepEqual([yes.status, yes.json.run.state, made('write')], [202, 'running', []]);
+  await aside.restart('asided');
+  const end = await whole(r.id);
+  assert.deepEqual([end.run.state, end.tool_calls[0].state, made('write').length], ['completed', 'done', 1]);
+  await assertSettled(sql);
+});
