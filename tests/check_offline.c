@@ -902,6 +902,37 @@ START_TEST(test_continuation_takes_the_earlier_title)
 }
 END_TEST
 
+/* R05: what there is can be read before the report, once, where that is offered.
+ */
+START_TEST(test_a_draft_comes_before_the_report)
+{
+    static const char *const OFFERS[] = {RESEARCH " publish_draft", RESEARCH};
+    size_t drafts = 0;
+    struct talk t;
+
+    talk_begin(&t);
+    talk_say(&t, "user", "[requirement msg_12]\n" QUESTION);
+    talk_offer(&t, OFFERS[_i]);
+    talk_send(&t);
+    for (int turn = 0; turn < 20; turn++) {
+        const struct plan_call *c = find_call(&t.plan, "publish_draft");
+
+        if (find_call(&t.plan, "deliver_report") != NULL) {
+            break;
+        }
+        if (c != NULL) {
+            drafts++;
+            ck_assert_ptr_nonnull(strstr(c->arguments, "[7]"));
+            ck_assert_ptr_null(strstr(c->arguments, "coverage"));
+        }
+        research_turn(&t);
+    }
+    ck_assert_ptr_nonnull(find_call(&t.plan, "deliver_report"));
+    ck_assert_uint_eq(drafts, _i == 0 ? 1 : 0);
+    talk_end(&t);
+}
+END_TEST
+
 /* Passages that were trimmed from the context can be quoted from notes. */
 START_TEST(test_notes_outlive_passages)
 {
@@ -1459,6 +1490,7 @@ Suite *offline_suite(void)
     add(says, test_limits_and_errors_end_in_a_report);
     add(says, test_empty_request_asks_once);
     add(says, test_continuation_takes_the_earlier_title);
+    tcase_add_loop_test(says, test_a_draft_comes_before_the_report, 0, 2);
     add(says, test_notes_outlive_passages);
     tcase_set_timeout(bytes, TIMEOUT_S);
     add(bytes, test_stream_carries_text);

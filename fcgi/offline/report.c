@@ -765,8 +765,9 @@ static struct making *begin(struct arena *a, const struct report_order *o)
     return m;
 }
 
-enum rc report_deliver(struct arena *a, const struct report_order *o,
-                       struct buf *out)
+/* A report as arguments, with or without what it covers. */
+static enum rc put_report(struct arena *a, const struct report_order *o,
+                          bool covers, struct buf *out)
 {
     struct making *m = begin(a, o);
     struct json_out j;
@@ -782,12 +783,26 @@ enum rc report_deliver(struct arena *a, const struct report_order *o,
         json_begin(&j, out);
         json_open_object(&j);
         json_kstr(&j, "report", buf_str(&report));
-        put_coverage(m, &j);
+        if (covers) {
+            put_coverage(m, &j);
+        }
         json_close_object(&j);
         rc = json_end(&j);
     }
     buf_free(&report);
     return rc;
+}
+
+enum rc report_deliver(struct arena *a, const struct report_order *o,
+                       struct buf *out)
+{
+    return put_report(a, o, true, out);
+}
+
+enum rc report_draft(struct arena *a, const struct report_order *o,
+                     struct buf *out)
+{
+    return put_report(a, o, false, out);
 }
 
 enum rc report_note(struct arena *a, const struct report_order *o,

@@ -35,6 +35,10 @@ struct report_order {
 enum rc report_deliver(struct arena *, const struct report_order *,
                        struct buf *out) RC_MUST_CHECK;
 
+/* The same report as the arguments of publish_draft: it covers nothing yet. */
+enum rc report_draft(struct arena *, const struct report_order *,
+                     struct buf *out) RC_MUST_CHECK;
+
 /* The best sentences so far, one line each (scene_note_line): what a later
  * request can still quote when the passages were trimmed. */
 enum rc report_note(struct arena *, const struct report_order *,

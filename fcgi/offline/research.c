@@ -522,6 +522,32 @@ static bool noted(const struct scene *s)
     return is;
 }
 
+/* What there is so far can be read while the rest is looked up: once, beside the
+ * first note. */
+static enum rc plan_draft(struct research *r)
+{
+    struct report_order o = order_of(r);
+    struct buf text;
+    const char *arguments;
+    enum rc rc;
+
+    if (!can(r, "publish_draft") ||
+        scene_count(r->scene, "publish_draft", false) > 0) {
+        return RC_OK;
+    }
+    buf_init(&text, (size_t)8 * PLAN_TEXT_BYTES);
+    rc = report_draft(r->a, &o, &text);
+    if (rc == RC_OK) {
+        arguments = arena_strndup(r->a, buf_str(&text), text.len);
+        rc = arguments == NULL ? RC_NOMEM : RC_OK;
+    }
+    if (rc == RC_OK) {
+        plan_call_raw(r->plan, "publish_draft", arguments);
+    }
+    buf_free(&text);
+    return rc;
+}
+
 static enum rc plan_note(struct research *r)
 {
     struct report_order o = order_of(r);
@@ -538,6 +564,7 @@ static enum rc plan_note(struct research *r)
         say(r, SAY_NEXT_NOTE, NULL, NULL, NULL);
         rc = plan_call(r->a, r->plan, "note",
                        (const char *const[]){"text", buf_str(&text), NULL});
+        rc = rc == RC_OK ? plan_draft(r) : rc;
     }
     buf_free(&text);
     return rc;
