@@ -145,6 +145,20 @@ export function createActions(store, sync) {
     const reply = (id, body, key) =>
         control(`reply:${id}`, () => api.reply(id, body, key));
 
+    /** Allow a call that waits, or not; it is said aloud.
+     *  @param {string} id @param {'once' | 'run' | 'deny'} decision
+     *  @param {string} note */
+    async function decide(id, decision, note) {
+        const key = api.newKey();
+        const done = await control(`approve:${id}`,
+            () => api.decide(id, decision, note, key));
+        if (done) {
+            store.onNews([{ kind: 'said',
+                text: t(`approval.said.${decision}`) }]);
+        }
+        return done;
+    }
+
     /** Go on from a research that has ended; the new one is shown.
      *  @param {string} id @param {string} body @param {string} key */
     const proceed = (id, body, key) => control(`continue:${id}`, async () => {
@@ -206,7 +220,7 @@ export function createActions(store, sync) {
     }
 
     return { ...createSending(store, sync, go), open, openRun, go, goRun, show,
-        again, older: read, adjust, reply, proceed, stop, rename, see, remove };
+        again, older: read, adjust, reply, decide, proceed, stop, rename, see, remove };
 }
 
 /** @typedef {ReturnType<typeof createActions>} Actions */

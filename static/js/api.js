@@ -214,6 +214,15 @@ export const reply = (run, body, key) =>
 export const proceed = (run, body, key) =>
     post(`runs/${id(run)}/continue`, body.trim() ? { body } : {}, key);
 
+/**
+ * @param {string} approval @param {'once' | 'run' | 'deny'} decision
+ * @param {string} note  to the model, with a denial; '' for none
+ * @param {string} key
+ */
+export const decide = (approval, decision, note, key) =>
+    post(`approvals/${id(approval)}`, note ? { decision, note } : { decision },
+        key);
+
 /** @param {string} run @param {string} key */
 export const stop = (run, key) => post(`runs/${id(run)}/stop`, {}, key);
 

@@ -41,6 +41,9 @@ const aloud = [];
  *  @param {import('./types.js').News[]} news */
 function say(news) {
     const lines = news.map((n) => {
+        if (n.kind === 'said') {
+            return n.text;
+        }
         if (n.kind === 'handoff') {
             return receiptWords(n.handoff);
         }
@@ -55,6 +58,7 @@ function say(news) {
                 () => actions.openRun(n.run.id)));
         }
         return n.run.kind === 'research' || !isActive(n.run.state)
+            || n.run.approval
             ? t('say.run', { title: titleOf(n.run),
                 state: stateWords(n.run) }) : '';
     }).filter((line) => line !== '');

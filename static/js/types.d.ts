@@ -61,6 +61,8 @@ export interface Run {
     ended_at: number | null;
     continues: string | null;
     question: string | null;
+    /** A call that waits for the person. */
+    approval?: Approval | null;
     missing_info: string;
     budget: {
         requests: Quota;
@@ -70,6 +72,20 @@ export interface Run {
     };
     coverage: Coverage[];
     answer: Answer;
+}
+
+export interface Approval {
+    id: string;
+    run_id: string;
+    tool_call_id: string;
+    tool: string;
+    server: string | null;
+    arguments: string;
+    reason: 'configured' | 'acts';
+    state: 'open' | 'approved_once' | 'approved_run' | 'denied' | 'void';
+    note: string | null;
+    created_at: number;
+    decided_at: number | null;
 }
 
 export interface Handoff {
@@ -115,6 +131,9 @@ export interface ToolCall {
     error: string | null;
     /** The call whose outcome it shares. */
     repeats: string | null;
+    /** What the person was asked about it. */
+    approval?: { id: string, state: Approval['state'], unanswered: boolean,
+        note: string | null } | null;
     started_at: number | null;
     ended_at: number | null;
 }
@@ -347,4 +366,5 @@ export interface Draft {
 }
 
 /** What is worth saying aloud. */
-export type News = { kind: 'run', run: Run } | { kind: 'handoff', handoff: Handoff };
+export type News = { kind: 'run', run: Run } | { kind: 'handoff', handoff: Handoff }
+    | { kind: 'said', text: string };

@@ -24,6 +24,9 @@ export function why(error) {
 
 /** State and, while it runs, phase. @param {Run} run */
 export function stateWords(run) {
+    if (run.approval && isActive(run.state)) {
+        return t('state.awaiting_approval');
+    }
     return run.state === 'running' ? t(`phase.${run.phase}`)
         : t(`state.${run.state}`);
 }
@@ -58,6 +61,13 @@ export function receiptWords(handoff) {
             reason: t(`receipt.reason.${handoff.reason ?? 'run_ended'}`) });
     }
     return t(`receipt.${handoff.state}`);
+}
+
+/** What was decided of a call that the person was asked about.
+ *  @param {import('./types.js').ToolCall} call */
+export function decisionWords({ approval }) {
+    const state = approval?.unanswered ? 'unanswered' : approval?.state;
+    return t(`approval.was.${state}`);
 }
 
 /** What a look-up does; of one from elsewhere, its name as words.

@@ -4,6 +4,7 @@ import { html, useApp } from '../html.js';
 import { isActive } from '../rules.js';
 import * as ui from '../ui.js';
 import { reportWords, stateWords, titleOf, verdict } from '../words.js';
+import { Approval, Decisions } from './approval.js';
 import { Box, once } from './field.js';
 import { Elapsed } from './gauges.js';
 import { Prose } from './prose.js';
@@ -46,6 +47,8 @@ function Short({ run }) {
             <span class="dot running" aria-hidden="true"></span>
             <span>${body ? t('phase.answering') : stateWords(run)}</span>
             <${Stop} id=${run.id} label=${t('answer.stop')} /></p>`}
+        <${Awaiting} run=${run} />
+        <${Decisions} id=${run.id} />
         <${Failure} run=${run} />`;
 }
 
@@ -79,6 +82,7 @@ function Research({ run }) {
                 ${t('research.show')}</button>
         </div>
         <${Awaiting} run=${run} />
+        <${Decisions} id=${run.id} />
         ${body && html`<div class="report">
             ${run.answer.draft && html`<p class="draft-mark">
                 ${reportWords(run)}</p>`}
@@ -92,6 +96,10 @@ function Research({ run }) {
  *  @param {Props} props */
 export function Awaiting({ run }) {
     const { actions } = useApp();
+    if (run.approval && isActive(run.state)) {
+        return html`<${Approval} key=${run.approval.id} run=${run}
+            approval=${run.approval} />`;
+    }
     if (run.state !== 'awaiting_input') {
         return null;
     }

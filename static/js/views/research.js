@@ -8,6 +8,7 @@ import * as ui from '../ui.js';
 import { reportWords, titleOf, verdict } from '../words.js';
 import { Activity, Sources } from './activity.js';
 import { Awaiting, Stop } from './answer.js';
+import { Decisions } from './approval.js';
 import { Elapsed, Meters } from './gauges.js';
 import { Box } from './field.js';
 import { CoverageList, Downloads, Receipt } from './outcome.js';
@@ -85,6 +86,7 @@ function CardBody({ run, live }) {
         ${!live && html`<${CoverageList} run=${run} />`}
         ${!live && body && html`<${Downloads} id=${run.id} />`}
         <${Awaiting} run=${run} />
+        <${Decisions} id=${run.id} />
         ${!live && html`<${Continue} run=${run} />`}
         ${live && html`<div class="card-controls">
             <${Box} place=${`adjust:${run.id}`} label=${t('adjust.label')}
