@@ -366,6 +366,11 @@ enum rc store_session_open(struct store *st, struct store_call *call,
                               id);
     }
     if (rc == RC_OK) {
+        rc = store_access_used(
+            st, &(struct store_actor){.kind = ACTOR_TOKEN, .id = token.id},
+            call->now_ms);
+    }
+    if (rc == RC_OK) {
         rc = store_as_of(st, &call->as_of);
     }
     return rc == RC_OK ? get_session(st, account, id, call->arena, out) : rc;

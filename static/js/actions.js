@@ -7,6 +7,7 @@
  */
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
+import { tellTabs } from './gate.js';
 import { t } from './i18n.js';
 import { persist } from './send.js';
 import { createSending } from './sending.js';
@@ -219,7 +220,23 @@ export function createActions(store, sync) {
         }
     }
 
-    return { ...createSending(store, sync, go), open, openRun, go, goRun, show,
+    /** Log out: nothing of the account is left to be seen. '' or why not. */
+    async function leave() {
+        try {
+            await api.logout();
+        } catch (error) {
+            return why(error);
+        }
+        ui.accessOpen.value = false;
+        tellTabs();
+        go('');
+        store.loaded.value = false;
+        store.clear();
+        await sync.restart();
+        return '';
+    }
+
+    return { leave, ...createSending(store, sync, go), open, openRun, go, goRun, show,
         again, older: read, adjust, reply, decide, proceed, stop, rename, see, remove };
 }
 

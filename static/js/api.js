@@ -2,7 +2,7 @@
  * api.js - the only user of fetch. Paths hang on where the page stands, so
  * that it works below any prefix.
  *
- * @import { Accepted, AuditRead, Changes, ConversationRead, Health, LibraryRead, Mode,
+ * @import { Accepted, AuditRead, SessionRead, TokenMade, TokenRead, Changes, ConversationRead, Health, LibraryRead, Mode,
  *           Overview, RunList, RunRead, SearchRead } from './types.js'
  */
 
@@ -16,6 +16,16 @@ const WRITE_MS = 20_000;
 
 /** How much longer than its hold a long poll may take. */
 const POLL_GRACE_MS = 15_000;
+
+/** These are answered whoever asks. */
+const OPEN = ['health', 'session'];
+
+/** Told what became of each call of somebody who must be known.
+ *  @type {(error: any) => void} */
+let tell = () => {};
+
+/** @param {(error: any) => void} listener  null: it was done */
+export const onOutcome = (listener) => { tell = listener; };
 
 /** A refusal by the server, or no answer at all (`status` 0). */
 export class ApiError extends Error {
@@ -80,8 +90,13 @@ async function call(method, path, options = {}) {
         if (!response.ok) {
             throw await toError(response);
         }
-        return response.status === 204 ? {} : await response.json();
+        const reply = response.status === 204 ? {} : await response.json();
+        if (!OPEN.includes(path)) {
+            tell(null);
+        }
+        return reply;
     } catch (error) {
+        tell(error);
         throw error instanceof ApiError ? error
             : new ApiError(0, 'no_connection', '');
     } finally {
@@ -98,6 +113,35 @@ const id = encodeURIComponent;
 
 /** @returns {Promise<Health>} */
 export const health = () => call('GET', 'health');
+
+/** The browser is given a cookie. @param {string} token
+ *  @returns {Promise<{ account: string }>} */
+export const login = (token) =>
+    call('POST', 'session', { body: { token }, ms: WRITE_MS });
+
+export const logout = () => call('DELETE', 'session', { ms: WRITE_MS });
+
+/** @returns {Promise<SessionRead>} */
+export const sessions = () => call('GET', 'sessions');
+
+/** @param {string} session */
+export const endSession = (session) =>
+    call('DELETE', `sessions/${id(session)}`, { ms: WRITE_MS });
+
+/** @returns {Promise<TokenRead>} */
+export const tokens = () => call('GET', 'tokens');
+
+/**
+ * @param {string} name @param {string} scope @param {number} days
+ * @param {string} key
+ * @returns {Promise<TokenMade>}
+ */
+export const makeToken = (name, scope, days, key) =>
+    post('tokens', { name, scope, days }, key);
+
+/** @param {string} token */
+export const revokeToken = (token) =>
+    call('DELETE', `tokens/${id(token)}`, { ms: WRITE_MS });
 
 /** @returns {Promise<Overview>} */
 export const overview = () => call('GET', 'overview');

@@ -23,6 +23,7 @@ export function applyOverview(store, reply) {
     batch(() => {
         store.feed = reply.feed;
         store.account.value = reply.account ?? '';
+        store.access.value = reply.access ?? store.access.peek();
         reply.conversations.forEach((c) =>
             putConversation(store, c, read(reply.as_of)));
         reply.runs.forEach((r) => putRun(store, r, read(reply.as_of)));

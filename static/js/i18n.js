@@ -73,6 +73,10 @@ export const number = (n) => new Intl.NumberFormat(lang.value,
     { notation: n >= 10_000 ? 'compact' : 'standard',
         maximumFractionDigits: 1 }).format(n);
 
+/** A day with its year. @param {number} ms  Unix time */
+export const day = (ms) => new Intl.DateTimeFormat(locale(),
+    { dateStyle: 'medium' }).format(ms);
+
 /** @param {number} ms  Unix time; today's are told by the clock alone */
 export function when(ms) {
     const today = new Date(ms).toDateString() === new Date().toDateString();

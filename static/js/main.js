@@ -3,9 +3,11 @@ import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 
 import { createActions } from './actions.js';
+import { onOutcome } from './api.js';
 import { hearDraft, rereadDrafts } from './drafts.js';
 import { first } from './early.js';
 import { keepFocus } from './focus.js';
+import { COMINGS, changeHands, hear, shut } from './gate.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
 import { SPACE, recall } from './keep.js';
@@ -32,6 +34,7 @@ const SLEPT_MS = 120_000;
 const store = new Store();
 const sync = new Sync(store, say);
 const actions = createActions(store, sync);
+onOutcome(hear);
 
 /** What comes at once is said at once: a later line would cut off the first.
  *  @type {string[]} */
@@ -98,6 +101,9 @@ function listen() {
         if (event.key === `${SPACE}outbox`) {
             actions.hearOutbox(false);
         }
+        if (event.key === SPACE + COMINGS) {
+            sync.restart();
+        }
     });
     addEventListener('offline', () => sync.lost());
     addEventListener('online', () => sync.wake());
@@ -163,7 +169,8 @@ async function start() {
             && event.target instanceof HTMLButtonElement) {
             event.preventDefault();
         }
-        if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
+        if ((event.ctrlKey || event.metaKey) && event.key === 'k'
+            && !shut.peek()) {
             event.preventDefault();
             ui.findOpen.value = !ui.findOpen.peek();
         }
@@ -171,6 +178,20 @@ async function start() {
     effect(() => {
         if (sync.link.value.state === 'live') {
             actions.again();
+        }
+    });
+    // Whoever came in may be another than who was here before.
+    let wasShut = shut.peek();
+    effect(() => {
+        if (wasShut && !shut.value) {
+            sync.restart();
+        }
+        wasShut = shut.value;
+    });
+    effect(() => {
+        if (store.access.value.tokens && store.account.value
+            && changeHands(store.account.value)) {
+            location.reload();
         }
     });
     effect(() => {

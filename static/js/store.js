@@ -7,7 +7,7 @@
  *
  * apply.js is the way in; the views read through the shelves.
  *
- * @import { Conversation, Details, Entry, Handoff, Health, Message, Pending,
+ * @import { AccessState, Conversation, Details, Entry, Handoff, Health, Message, Pending,
  *           Run, Text, Thread, ToolServer } from './types.js'
  */
 import { signal } from '@preact/signals';
@@ -20,6 +20,8 @@ export class Store {
     feed = '';
     loaded = signal(false);
     account = signal('');
+    access = signal(/** @type {AccessState} */ (
+        { tokens: false, scope: 'admin', session: null }));
     /** Counts how often the account's library became another. */
     libraryNews = signal(0);
     health = signal(/** @type {Health | null} */ (null));

@@ -10,6 +10,7 @@ import { batch, signal } from '@preact/signals';
 import * as api from './api.js';
 import { applyChanges, applyConversation, applyOverview } from './apply.js';
 import { createFeed } from './feed.js';
+import { hear } from './gate.js';
 import { createHealth } from './health.js';
 import { SPACE } from './keep.js';
 import { backoff } from './pace.js';
@@ -174,6 +175,9 @@ export class Sync {
 
     /** @param {any} error */
     #showLink(error) {
+        if (error?.code === 'login_required') {
+            hear(error);
+        }
         const state = error ? 'reconnecting' : 'live';
         const was = this.link.peek();
         if (was.state !== state || error) {

@@ -195,10 +195,63 @@ export interface ToolServer {
     changed_at: number;
 }
 
+export type Scope = 'read' | 'write' | 'admin';
+
+/** What whoever asks may do; whether there are tokens and sessions at all. */
+export interface AccessState {
+    tokens: boolean;
+    scope: Scope;
+    session: string | null;
+}
+
+export interface Session {
+    id: string;
+    token_id: string;
+    /** The name of its token. */
+    token: string;
+    scope: Scope;
+    created_at: number;
+    expires_at: number;
+    seen_at: number;
+    agent: string;
+    address: string;
+    current: boolean;
+}
+
+export interface SessionRead {
+    as_of: number;
+    feed: string;
+    sessions: Session[];
+}
+
+export interface Token {
+    id: string;
+    name: string;
+    scope: Scope;
+    created_at: number;
+    expires_at: number;
+    last_used_at: number | null;
+    revoked_at: number | null;
+}
+
+export interface TokenRead {
+    as_of: number;
+    feed: string;
+    tokens: Token[];
+}
+
+export interface TokenMade {
+    token: Token;
+    /** Told once; null when the call was replayed. */
+    secret: string | null;
+    replayed: boolean;
+}
+
 export interface Overview {
     as_of: number;
     feed: string;
     account: string | null;
+    access?: AccessState;
     conversations: Conversation[];
     runs: Run[];
     /** Ends of research that nobody has seen yet. */

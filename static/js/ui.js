@@ -18,6 +18,8 @@ export const openError = signal('');
 export const findOpen = signal(false);
 /** The dialog of the library. */
 export const libraryOpen = signal(false);
+/** The dialog of sessions and tokens. */
+export const accessOpen = signal(false);
 /** The dialog of the audit log. */
 export const auditOpen = signal(false);
 /** Whether anybody can see this page. */

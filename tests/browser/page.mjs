@@ -15,7 +15,7 @@ export const PHONE = { width: 390, height: 844 };
 
 /** Chromium logs every refusal by itself; the page's answer to it is what
  *  tests look at. */
-const REFUSED = /^Failed to load resource: .* status of 4(04|09|13|29) /;
+const REFUSED = /^Failed to load resource: .* status of 4(01|03|04|09|13|29) /;
 
 /** The same for a server that is not there. */
 const OUTAGE = /^Failed to load resource: (net::ERR_|.* status of 50[234] )/;

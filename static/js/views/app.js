@@ -1,6 +1,7 @@
 /** app.js - the page: list, conversation, panel, and what is said aloud. */
 import { useEffect, useState } from 'preact/hooks';
 
+import { shut } from '../gate.js';
 import { has, t } from '../i18n.js';
 import { html, idle, useApp } from '../html.js';
 import * as ui from '../ui.js';
@@ -37,7 +38,9 @@ export function App() {
             ${ui.findOpen.value && html`<${Late} load=${loadFind} />`}
             ${ui.libraryOpen.value && html`<${Late} load=${loadLibrary} />`}
             ${ui.auditOpen.value && html`<${Late} load=${loadAudit} />`}
+            ${ui.accessOpen.value && html`<${Late} load=${loadAccess} />`}
             <${Passage} />
+            ${shut.value && html`<${Late} load=${loadLogin} />`}
             <div class="veil" onClick=${() => { ui.listOpen.value = false; }}>
             </div>
             <div class="aloud" role="status" aria-live="polite">
@@ -50,6 +53,8 @@ export function App() {
 const loadPanel = () => import('./panel.js').then((m) => m.Panel);
 const loadLibrary = () => import('./library.js').then((m) => m.Library);
 const loadAudit = () => import('./audit.js').then((m) => m.AuditLog);
+const loadAccess = () => import('./access.js').then((m) => m.Access);
+const loadLogin = () => import('./login.js').then((m) => m.Login);
 const loadFind = () => import('./find.js').then((m) => m.Find);
 
 export function preload() {

@@ -11,6 +11,8 @@ import { Waiting } from './waiting.js';
 export function ConversationList() {
     const { store, actions } = useApp();
     const all = store.list();
+    const { tokens, scope, session } = store.access.value;
+    const [refusal, setRefusal] = useState('');
 
     function begin() {
         actions.open('');
@@ -46,11 +48,20 @@ export function ConversationList() {
                 <button type="button" class="audit-open" aria-haspopup="dialog"
                     onClick=${() => { ui.auditOpen.value = true; }}>
                     ${t('audit')}</button>
+                ${tokens && scope === 'admin' && html`<button type="button"
+                    class="audit-open" aria-haspopup="dialog"
+                    onClick=${() => { ui.accessOpen.value = true; }}>
+                    ${t('access')}</button>`}
+                ${session && html`<button type="button" class="audit-open"
+                    onClick=${async () => setRefusal(await actions.leave())}>
+                    ${t('access.leave')}</button>`}
+                ${refusal && html`<p class="refusal" role="alert">
+                    ${refusal}</p>`}
             </div>
         </nav>`;
 }
 
-function Language() {
+export function Language() {
     const [failed, setFailed] = useState(false);
 
     /** @param {any} event */

@@ -1,0 +1,248 @@
+/**
+ * access.js - who may come in: the browsers that are logged in, and the tokens
+ * that browsers and programs log in with. A dialog over the page.
+ *
+ * @import { Session, Token } from '../types.js'
+ */
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+import * as api from '../api.js';
+import { day, t, when } from '../i18n.js';
+import { Icon, html, useApp } from '../html.js';
+import * as ui from '../ui.js';
+import { why } from '../words.js';
+
+const SCOPES = ['read', 'write', 'admin'];
+const DAYS = [7, 30, 90, 365];
+
+/** @typedef {{ sessions: Session[], tokens: Token[] }} Known */
+/** @typedef {{ name: string, secret: string }} Made */
+
+export function Access() {
+    const { actions } = useApp();
+    const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
+    const [known, setKnown] = useState(/** @type {Known | null} */ (null));
+    const [made, setMade] = useState(/** @type {Made | null} */ (null));
+    const [error, setError] = useState('');
+    const close = () => { ui.accessOpen.value = false; };
+
+    useLayoutEffect(() => {
+        const { current } = box;
+        current?.showModal();
+        return () => current?.close();
+    }, []);
+
+    async function look() {
+        try {
+            const [{ sessions }, { tokens }] = await Promise.all(
+                [api.sessions(), api.tokens()]);
+            setKnown({ sessions, tokens });
+        } catch (failed) {
+            setError(why(failed));
+        }
+    }
+    useEffect(() => {
+        look();
+    }, []);
+
+    /** Do it, then see what there is. @param {() => Promise<any>} deed */
+    async function change(deed) {
+        setError('');
+        try {
+            await deed();
+        } catch (failed) {
+            setError(why(failed));
+        }
+        await look();
+    }
+
+    /** @param {Session} session */
+    const end = (session) => (session.current ? actions.leave()
+        : change(() => api.endSession(session.id)));
+
+    return html`
+        <dialog class="find access" ref=${box} aria-label=${t('access.title')}
+            onClose=${close} onClick=${(/** @type {MouseEvent} */ e) =>
+                e.target === box.current && close()}>
+            <div class="find-inside">
+                <div class="find-head audit-head">
+                    <h2>${t('access.title')}</h2>
+                    <button type="button" class="icon-button" onClick=${close}
+                        aria-label=${t('access.close')}>
+                        <${Icon} name="close" /></button>
+                </div>
+                ${error && html`<p class="refusal" role="alert">${error}</p>`}
+                <div class="finds" tabindex="0" role="region"
+                    aria-label=${t('access.title')}>
+                    ${known ? html`
+                        <h3 id="access-sessions">${t('access.sessions')}</h3>
+                        <ul class="access-rows" aria-labelledby="access-sessions">
+                            ${known.sessions.map((s) => html`<${SessionRow}
+                                key=${s.id} session=${s}
+                                onEnd=${() => end(s)} />`)}</ul>
+                        <h3 id="access-tokens">${t('access.tokens')}</h3>
+                        <ul class="access-rows" aria-labelledby="access-tokens">
+                            ${known.tokens.map((k) => html`<${TokenRow}
+                                key=${k.id} token=${k} onRevoke=${() =>
+                                    change(() => api.revokeToken(k.id))} />`)}
+                        </ul>
+                        ${made ? html`<${Shown} made=${made}
+                            onDone=${() => setMade(null)} />`
+                            : html`<${Maker} onMade=${(
+                                /** @type {Made} */ one) => {
+                                setMade(one);
+                                look();
+                            }} />`}`
+                    : html`<p class="find-state quiet" role="status">
+                        ${error ? '' : t('audit.loading')}</p>`}
+                </div>
+            </div>
+        </dialog>`;
+}
+
+/** A button that asks once more before it does what cannot be undone.
+ *  @param {{ word: string, name: string, onDo: () => void }} props */
+function Sure({ word, name, onDo }) {
+    const [asked, setAsked] = useState(false);
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+    useEffect(() => {
+        if (asked) {
+            place.current?.querySelector('button')?.focus();
+        }
+    }, [asked]);
+    return asked ? html`
+        <span class="access-sure" ref=${place}>
+            <button type="button" class="small danger" onClick=${onDo}>
+                ${t('access.sure', { word })}</button>
+            <button type="button" class="small"
+                onClick=${() => setAsked(false)}>${t('cancel')}</button></span>`
+        : html`<button type="button" class="small" aria-label=${`${word}: ${name}`}
+            onClick=${() => setAsked(true)}>${word}</button>`;
+}
+
+/** @param {{ session: Session, onEnd: () => void }} props */
+function SessionRow({ session, onEnd }) {
+    const name = browserOf(session.agent) || t('access.browser');
+    return html`
+        <li class="access-row">
+            <span class="access-what"><span dir="auto">${name}</span>
+                ${session.current && html`
+                    <span class="access-mark">${t('access.current')}</span>`}
+            </span>
+            <span class="quiet access-more">${[
+                t('access.by', { token: session.token }), session.address
+                    && t('audit.from', { address: session.address }),
+                t('access.seen', { when: when(session.seen_at) })]
+                .filter(Boolean).join(' · ')}</span>
+            <${Sure} word=${session.current ? t('access.leave')
+                : t('access.end')} name=${name} onDo=${onEnd} />
+        </li>`;
+}
+
+/** @param {{ token: Token, onRevoke: () => void }} props */
+function TokenRow({ token, onRevoke }) {
+    const { name, expires_at: until, last_used_at: used } = token;
+    return html`
+        <li class="access-row">
+            <span class="access-what"><span dir="auto">${name}</span>
+                <span class="access-mark">${t(`access.scope.${token.scope}`)}
+                </span></span>
+            <span class="quiet access-more">${[until < Date.now()
+                ? t('access.expired') : t('access.until', { when: day(until) }),
+                used ? t('access.used', { when: when(used) })
+                    : t('access.unused')].join(' · ')}</span>
+            <${Sure} word=${t('access.revoke')} name=${name}
+                onDo=${onRevoke} />
+        </li>`;
+}
+
+/** @param {{ onMade: (made: Made) => void }} props */
+function Maker({ onMade }) {
+    const [error, setError] = useState('');
+    const key = useRef(api.newKey());
+
+    /** @param {any} event */
+    async function make(event) {
+        event.preventDefault();
+        const form = new FormData(event.currentTarget);
+        const name = String(form.get('name')).trim();
+        setError(name ? '' : t('access.name.empty'));
+        if (!name) {
+            return;
+        }
+        try {
+            const { secret } = await api.makeToken(name,
+                String(form.get('scope')), Number(form.get('days')), key.current);
+            onMade({ name, secret: secret ?? '' });
+        } catch (failed) {
+            setError(why(failed));
+        }
+    }
+    return html`
+        <form class="access-make" onSubmit=${make}>
+            <h3>${t('access.make')}</h3>
+            <label>${t('access.name')}
+                <input name="name" maxlength="60" autocomplete="off"
+                    onInput=${() => {
+                        key.current = api.newKey();
+                        setError('');
+                    }} /></label>
+            <label>${t('access.scope')}
+                <select name="scope" onChange=${() => {
+                    key.current = api.newKey();
+                }}>${SCOPES.map((scope) => html`<option value=${scope}>
+                    ${t(`access.scope.${scope}`)}</option>`)}</select></label>
+            <label>${t('access.days')}
+                <select name="days" onChange=${() => {
+                    key.current = api.newKey();
+                }}>${DAYS.map((days) => html`<option value=${days}
+                    selected=${days === 90}>
+                    ${t('access.days.n', { n: days })}</option>`)}</select></label>
+            <button class="small">${t('access.make.do')}</button>
+            ${error && html`<p class="refusal" role="alert">${error}</p>`}
+        </form>`;
+}
+
+/** The one time that a secret is seen.
+ *  @param {{ made: Made, onDone: () => void }} props */
+function Shown({ made, onDone }) {
+    const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+    const [said, setSaid] = useState('');
+    useEffect(() => field.current?.select(), []);
+
+    async function copy() {
+        field.current?.select();
+        try {
+            await navigator.clipboard.writeText(made.secret);
+            setSaid(t('access.copied'));
+        } catch {
+            // Without a secure context there is only what the person does.
+            setSaid(document.execCommand?.('copy') ? t('access.copied')
+                : t('access.copy.self'));
+        }
+    }
+    return html`
+        <div class="access-make access-shown">
+            <h3>${t('access.made', { name: made.name })}</h3>
+            <p class="quiet" id="access-once">${t('access.once')}</p>
+            <input ref=${field} readonly value=${made.secret} dir="ltr"
+                aria-label=${t('login.token')} aria-describedby="access-once"
+                onFocus=${() => field.current?.select()} />
+            <p class="access-do"><button type="button" class="small"
+                onClick=${copy}>${t('access.copy')}</button>
+            <button type="button" class="small" onClick=${onDone}>
+                ${t('access.done')}</button>
+            <span role="status" class="quiet">${said}</span></p>
+        </div>`;
+}
+
+/** A browser in few words. @param {string} agent */
+function browserOf(agent) {
+    const browser = agent.match(
+        /(Firefox|Edg|OPR|HeadlessChrome|Chrome|Safari)\/\d+/)?.[1] ?? '';
+    const system = agent.match(
+        /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/)?.[1] ?? '';
+    const name = { Edg: 'Edge', OPR: 'Opera', HeadlessChrome: 'Chrome' }[browser]
+        ?? browser;
+    return [name, system].filter(Boolean).join(', ') || agent;
+}
