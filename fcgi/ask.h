@@ -3,6 +3,7 @@
 #ifndef ASIDE_FCGI_ASK_H
 #define ASIDE_FCGI_ASK_H
 
+#include "fcgi/limit.h"
 #include "fcgi/park.h"
 #include "fcgi/req.h"
 #include "fcgi/serve.h"
@@ -20,6 +21,7 @@ struct app {
     const struct conf *conf;
     struct writer *writer;
     struct park *park;
+    struct limit *limit; /* NULL: none */
 };
 
 /* Lies in the request's arena, so that it may outlive the handler. */

@@ -1,12 +1,14 @@
 #include "fcgi/call.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fcgi/form.h"
 #include "fcgi/view.h"
 #include "sql/base/clock.h"
 #include "sql/base/hash.h"
+#include "sql/base/log.h"
 
 /* Method, path, and name and value of each field; no call has more of them. */
 #define MAX_FIELDS 8
@@ -32,6 +34,56 @@ void call_fingerprint(const char *method, const char *path,
     hash_parts(parts, n, out);
 }
 
+enum rc call_find_key(const struct ask *ask, struct store_call *call)
+{
+    struct store_view view;
+    enum rc rc = store_read_begin(ask->store, &view);
+
+    if (rc == RC_OK) {
+        rc = store_call_replayed(ask->store, call);
+        store_read_end(ask->store);
+    }
+    return rc;
+}
+
+enum serve_then call_reply_too_often(const struct ask *ask, int64_t wait_ms)
+{
+    struct reply reply;
+    char header[64];
+
+    (void)snprintf(header, sizeof(header), "Retry-After: %lld\r\n",
+                   (long long)((wait_ms + 999) / 1000));
+    reply_open_problem(&reply, REPLY_RATE_LIMITED,
+                       "Nothing was stored and nothing is queued.");
+    json_kbool(&reply.json, "accepted", false);
+    json_kbool(&reply.json, "queued", false);
+    return reply_send_problem(&reply, ask->req, REPLY_RATE_LIMITED, header);
+}
+
+/* What was carried out before is answered whatever the rate (R02); to look the
+ * key up costs a read, so that is done for what would be refused alone. */
+static bool in_time_or_reply(const struct ask *ask, struct store_call *call)
+{
+    int64_t wait_ms = limit_write(ask->app->limit, ask->account,
+                                  ask->actor.address, clock_boot_us());
+    enum rc rc;
+
+    if (wait_ms == 0) {
+        return true;
+    }
+    rc = call->key == NULL ? RC_OK : call_find_key(ask, call);
+    if (rc == RC_OK && call->replayed) {
+        return true;
+    }
+    if (rc != RC_OK) {
+        (void)reply_rc(ask->req, rc);
+        return false;
+    }
+    log_debug(NULL, "refused: account %s writes too often", ask->account);
+    (void)call_reply_too_often(ask, wait_ms);
+    return false;
+}
+
 bool call_open_or_reply(const struct ask *ask, enum call_key need,
                         const struct call_field fields[],
                         struct store_call *call)
@@ -49,7 +101,7 @@ bool call_open_or_reply(const struct ask *ask, enum call_key need,
                                 .arena = ask->arena};
     call_fingerprint(req_method_name(ask->req), req_path(ask->req), fields,
                      call->fingerprint);
-    return true;
+    return need == CALL_ENDS || in_time_or_reply(ask, call);
 }
 
 /* A write on its way through the writer. */

@@ -12,12 +12,23 @@ struct call_field {
     const char *value; /* NULL: left out, and no default */
 };
 
-enum call_key { CALL_KEY_OPTIONAL = 0, CALL_KEY_REQUIRED };
+enum call_key {
+    CALL_KEY_OPTIONAL = 0,
+    CALL_KEY_REQUIRED,
+    CALL_ENDS, /* optional; it ends something, for which it is never too often */
+};
 
 /* Fill in the frame of a write: account, key, fingerprint, time. fields ends
- * with a NULL name; their order is part of the fingerprint. */
+ * with a NULL name; their order is part of the fingerprint. Refuses what comes
+ * too often, unless its key is known (R02). */
 bool call_open_or_reply(const struct ask *, enum call_key,
                         const struct call_field fields[], struct store_call *);
+
+/* Is the key known: call->replayed, or RC_KEY_REUSED. A read of its own. */
+enum rc call_find_key(const struct ask *, struct store_call *) RC_MUST_CHECK;
+
+/* 429 with Retry-After. */
+enum serve_then call_reply_too_often(const struct ask *, int64_t wait_ms);
 
 /* A hash over method, path and fields, each with its length. Pure. */
 void call_fingerprint(const char *method, const char *path,

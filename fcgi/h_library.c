@@ -382,22 +382,10 @@ static const char *mark_of(const struct ask *ask, const struct store_call *call)
     return mark;
 }
 
-static enum rc look_for_key(const struct ask *ask, struct store_call *call)
-{
-    struct store_view view;
-    enum rc rc = store_read_begin(ask->store, &view);
-
-    if (rc == RC_OK) {
-        rc = store_library_replayed(ask->store, call);
-        store_read_end(ask->store);
-    }
-    return rc;
-}
-
 static enum rc remove_file(const struct ask *ask, struct change_call *c)
 {
     const struct conf *conf = ask->app->conf;
-    enum rc rc = look_for_key(ask, &c->call);
+    enum rc rc = call_find_key(ask, &c->call);
 
     if (rc != RC_OK || c->call.replayed) {
         return rc;

@@ -228,7 +228,7 @@ enum serve_then h_run_stop(struct ask *ask)
     }
     c->run_id = ask->id;
     if (!form_known_or_reply(ask, KNOWN) ||
-        !call_open_or_reply(ask, CALL_KEY_OPTIONAL,
+        !call_open_or_reply(ask, CALL_ENDS,
                             (const struct call_field[]){{NULL, NULL}},
                             &c->call)) {
         return SERVE_FINISH;

@@ -53,8 +53,17 @@ static enum rc open_session(struct store *st, void *arg)
     return store_session_open(st, &c->call, &c->in, &c->out);
 }
 
+/* A right token is let in however many wrong ones came from its address, since
+ * an address may be shared, and there is nothing to guess: what is bounded is
+ * the work, and the lines in the log. */
 static enum serve_then reply_wrong(const struct ask *ask)
 {
+    int64_t wait_ms =
+        limit_login(ask->app->limit, ask->actor.address, clock_boot_us());
+
+    if (wait_ms > 0) {
+        return call_reply_too_often(ask, wait_ms);
+    }
     log_warn(NULL, "refused: a login from %s",
              ask->actor.address == NULL ? "?" : ask->actor.address);
     return reply_problem(ask->req, REPLY_WRONG_TOKEN,
@@ -196,7 +205,7 @@ static enum serve_then close_or_reply(struct ask *ask, int64_t id)
     if (c == NULL) {
         return reply_rc(ask->req, RC_NOMEM);
     }
-    if (!call_open_or_reply(ask, CALL_KEY_OPTIONAL,
+    if (!call_open_or_reply(ask, CALL_ENDS,
                             (const struct call_field[]){{NULL, NULL}},
                             &c->call)) {
         return SERVE_FINISH;

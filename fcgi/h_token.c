@@ -168,7 +168,7 @@ enum serve_then h_token_revoke(struct ask *ask)
         return SERVE_FINISH;
     }
     c->id = ask->id;
-    if (!call_open_or_reply(ask, CALL_KEY_OPTIONAL,
+    if (!call_open_or_reply(ask, CALL_ENDS,
                             (const struct call_field[]){{NULL, NULL}},
                             &c->call)) {
         return SERVE_FINISH;

@@ -19,9 +19,11 @@
 
 #include "fcgi/ask.h"
 #include "fcgi/handlers.h"
+#include "fcgi/limit.h"
 #include "fcgi/route.h"
 #include "fcgi/serve.h"
 #include "sql/base/log.h"
+#include "sql/base/random.h"
 #include "sql/base/rights.h"
 
 /* Descriptors that are no parked polls: what each process has, what each thread
@@ -195,6 +197,19 @@ static enum rc start_park(struct parts *p, size_t threads)
     return park_start(&options, &p->app.park);
 }
 
+static enum rc start_limit(struct parts *p)
+{
+    const int64_t per_minute[LIMIT__MAX] = {
+        [LIMIT_ACCOUNT] = p->conf.limit_account_per_minute,
+        [LIMIT_ADDRESS] = p->conf.limit_address_per_minute,
+        [LIMIT_LOGIN] = p->conf.limit_login_per_minute,
+    };
+    uint64_t seed = (uint64_t)random_below(UINT32_MAX) << 32;
+
+    return limit_new(per_minute, seed | random_below(UINT32_MAX),
+                     &p->app.limit);
+}
+
 static enum rc start_serving(struct parts *p, const struct options *o)
 {
     const struct req_listen_options where = {
@@ -243,6 +258,9 @@ static enum rc start(struct parts *p, const struct options *o)
         rc = start_park(p, serve_threads(o->threads));
     }
     if (rc == RC_OK) {
+        rc = start_limit(p);
+    }
+    if (rc == RC_OK) {
         rc = start_serving(p, o);
     }
     return rc;
@@ -254,6 +272,7 @@ static void stop(struct parts *p)
     serve_end(p->serve);
     writer_end(p->app.writer);
     park_end(p->app.park);
+    limit_free(p->app.limit);
     doorbell_close(p->bell);
     req_listener_free(p->listener);
 }

@@ -75,6 +75,7 @@ static const struct {
                           "All places for answers are taken"},
     [REPLY_BACKGROUND_FULL] = {429, "background_capacity_full",
                                "All places for background research are taken"},
+    [REPLY_RATE_LIMITED] = {429, "rate_limited", "That was too often"},
     [REPLY_INTERNAL] = {500, "internal", "Something went wrong here"},
     [REPLY_BUSY] = {503, "busy", "The database is busy"},
     [REPLY_STORAGE] = {503, "storage", "Nothing can be stored at the moment"},

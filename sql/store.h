@@ -104,6 +104,10 @@ struct store_call {
     enum slot_class full;       /* with RC_FULL: which class */
 };
 
+/* Has this call been carried out (call->replayed)? Inside a read. RC_KEY_REUSED
+ * if its key stands for another one. */
+enum rc store_call_replayed(struct store *, struct store_call *) RC_MUST_CHECK;
+
 /* --- accounts ---------------------------------------------------------- */
 
 /* RC_NOT_FOUND: no write has created it yet; it reads as empty. */

@@ -42,6 +42,18 @@ enum rc store_key_find(struct store *st, struct store_call *call,
     return known && !same ? RC_KEY_REUSED : RC_OK;
 }
 
+enum rc store_call_replayed(struct store *st, struct store_call *call)
+{
+    struct key_refs refs = {0};
+    int64_t account_id = 0;
+    enum rc rc = store_account_find(st, call->account, &account_id);
+
+    if (rc == RC_NOT_FOUND) {
+        return RC_OK;
+    }
+    return rc == RC_OK ? store_key_find(st, call, account_id, &refs) : rc;
+}
+
 enum rc store_key_bind(struct store *st, const struct store_call *call,
                        int64_t account_id, const struct key_refs *refs)
 {

@@ -36,18 +36,6 @@ enum rc store_library_want(struct store *st, struct store_call *call,
     return rc == RC_OK ? store_as_of(st, &call->as_of) : rc;
 }
 
-enum rc store_library_replayed(struct store *st, struct store_call *call)
-{
-    struct key_refs refs = {0};
-    int64_t account_id = 0;
-    enum rc rc = store_account_find(st, call->account, &account_id);
-
-    if (rc == RC_NOT_FOUND) {
-        return RC_OK;
-    }
-    return rc == RC_OK ? store_key_find(st, call, account_id, &refs) : rc;
-}
-
 enum rc store_library_remove(struct store *st, struct store_call *call,
                              bool found)
 {

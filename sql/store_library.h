@@ -17,10 +17,6 @@
 enum rc store_library_want(struct store *, struct store_call *,
                            enum audit_action why) RC_MUST_CHECK;
 
-/* Has this call been carried out (call->replayed)? Inside a read. RC_KEY_REUSED
- * if its key stands for another one. */
-enum rc store_library_replayed(struct store *,
-                               struct store_call *) RC_MUST_CHECK;
 /* As store_library_want, once for a key. found: the call has removed what it
  * was to remove; else RC_NOT_FOUND, if it has not been carried out before. */
 enum rc store_library_remove(struct store *, struct store_call *,

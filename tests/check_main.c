@@ -28,6 +28,7 @@ static suite_fn *const SUITES[] = {
     layers_suite,
     library_files_suite,
     library_suite,
+    limit_suite,
     log_suite,
     mask_suite,
     mcp_message_suite,

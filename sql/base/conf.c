@@ -162,6 +162,17 @@ static const struct row ROW[] = {
            "Seconds that a research waits for the user's reply."),
     NUMBER("poll.max_parked", 8000, 1, 1000000, poll_max_parked,
            "Waiting polls that one responder holds."),
+    NUMBER("limit.account_per_minute", 6000, 0, 1000000,
+           limit_account_per_minute,
+           "Writes of one account in a minute, at one responder; `0`: any "
+           "number."),
+    NUMBER("limit.address_per_minute", 12000, 0, 1000000,
+           limit_address_per_minute,
+           "Writes from one address in a minute, at one responder; `0`: any "
+           "number. This machine's own addresses are not counted."),
+    NUMBER("limit.login_per_minute", 30, 0, 1000000, limit_login_per_minute,
+           "Logins with a wrong token from one address in a minute, at one "
+           "responder, before they are answered 429; `0`: any number."),
     NUMBER("offline.words_per_second", 40, 1, 1000000,
            offline_words_per_second,
            "Pace of the offline model."),

@@ -100,6 +100,11 @@ struct conf {
     int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
     int64_t poll_max_parked;  /* poll.max_parked: of one responder. 8000 */
 
+    /* Limits of how often, of one responder; 0: none. */
+    int64_t limit_account_per_minute; /* writes. 6000 */
+    int64_t limit_address_per_minute; /* writes. 12000 */
+    int64_t limit_login_per_minute;   /* refused logins of an address. 30 */
+
     int64_t offline_words_per_second; /* pace of the offline model. 40 */
 };
 

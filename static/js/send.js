@@ -32,7 +32,8 @@ export async function persist(attempt) {
             return await attempt();
         } catch (error) {
             const mends = error instanceof api.ApiError
-                && (error.unsure || error.code === 'busy')
+                && (error.unsure || error.code === 'busy'
+                    || error.code === 'rate_limited')
                 && error.retryAfterMs <= WAIT_MAX_MS;
             if (!mends) {
                 throw error;

@@ -116,7 +116,7 @@ async function alone() {
       least: 0.7,
       how: `\`wrk -t1 -c${CONNECTIONS} -d${SECONDS}s -s tests/bench/accept.lua\`, ${PAIRS} ` +
         `pairs in turn; \`auth = proxy\`, ${ACCOUNTS} accounts, filled one after the other, ` +
-        `\`short.limit = 1000\`; one responder, ${THREADS} threads on both sides. Every ` +
+        `\`short.limit = 1000\`, \`limit.account_per_minute = 0\`; one responder, ${THREADS} threads on both sides. Every ` +
         'reply a 202, and the rows counted.',
     }), figure(spread, {
       what: 'the same, each message for another account than the one before',

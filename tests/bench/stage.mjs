@@ -85,7 +85,7 @@ export class Stage {
     this.data = await mkdtemp(path.join(process.env.BENCH_DATA ?? OUT, 'data-'));
     this.port = await freePort();
     this.helloPort = await freePort();
-    this.conf = { auth: 'proxy', 'short.limit': 1000, ...conf };
+    this.conf = { auth: 'proxy', 'short.limit': 1000, 'limit.account_per_minute': 0, ...conf };
     this.env = environment(this.data, this.conf);
   }
 

@@ -27,6 +27,7 @@ Suite *json_suite(void);
 Suite *layers_suite(void);
 Suite *library_files_suite(void);
 Suite *library_suite(void);
+Suite *limit_suite(void);
 Suite *log_suite(void);
 Suite *mask_suite(void);
 Suite *mcp_message_suite(void);
