@@ -563,6 +563,7 @@ static int64_t patience_ms(const struct runtime *rt, int64_t now)
     int64_t at = next_commit_ms(rt, now);
 
     earlier(&at, next_read_ms(rt));
+    earlier(&at, retention_due_ms(rt));
     earlier(&at, mcp_deadline_ms(rt->mcp));
     earlier(&at, web_turns_deadline_ms(rt->web_turns));
     if (rt->indexer != NULL) {
@@ -694,7 +695,8 @@ static enum rc turn(struct runtime *rt)
     mcp_tick(rt->mcp, now);
     web_turns_tick(rt->web_turns, now);
     fire_timers(rt, now);
-    return commit_turn(rt, now);
+    rc = commit_turn(rt, now);
+    return rc == RC_OK ? retention_tick(rt, now) : rc;
 }
 
 enum rc loop_run(struct runtime *rt)

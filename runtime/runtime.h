@@ -203,6 +203,7 @@ struct runtime {
     size_t text_from;       /* the next flush begins with this Run */
     int64_t hold_until_ms;  /* boot time when the transaction is to end */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
+    int64_t retention_ms;   /* boot time of the next look for what is too old */
     int64_t renewed_ms;     /* boot time of the last commit */
     bool stopping;
     struct arena *mem; /* of one turn */
@@ -577,6 +578,14 @@ int64_t indexer_due_ms(const struct indexer *);
 bool indexer_tick(struct indexer *, int64_t now_ms);
 /* A child has ended (SIGCHLD): true if it was the indexer. */
 bool indexer_reap(struct indexer *);
+
+/* --- retention.c -------------------------------------------------------- */
+
+/* Boot time when retention_tick is to be called; 0: not at all. */
+int64_t retention_due_ms(const struct runtime *);
+/* Remove a few conversations that are older, or more, than is to be kept.
+ * RC_FENCED; what fails otherwise is tried again. */
+enum rc retention_tick(struct runtime *, int64_t now_ms) RC_MUST_CHECK;
 
 /* --- loop.c ------------------------------------------------------------ */
 

@@ -159,9 +159,13 @@ static int empty_log(sqlite3 *db)
 
 enum rc db_copy_compact(struct db *db)
 {
-    enum rc rc = db_inside_exec(db, "VACUUM");
+    /* What it sorts may be larger than memory. */
+    enum rc rc = db_inside_exec(db, "PRAGMA temp_store=FILE");
     int code;
 
+    if (rc == RC_OK) {
+        rc = db_inside_exec(db, "VACUUM");
+    }
     if (rc != RC_OK) {
         return rc;
     }

@@ -177,31 +177,36 @@ static enum rc forget(struct store *st, enum stmt_id stmt, int64_t id)
     return db_run(q);
 }
 
-static enum rc delete_rows(struct store *st, const struct store_call *call,
-                           int64_t account_id, const struct key_refs *refs)
+enum rc store_conversation_remove(struct store *st, int64_t account_id,
+                                  int64_t id, struct arena *a)
 {
     const struct change_new gone = {.kind = CHANGE_CONVERSATION_DELETED,
                                     .account_id = account_id,
-                                    .conversation_id = refs->conversation_id};
+                                    .conversation_id = id};
     struct conversation c = {0};
-    enum rc rc = store_conversation_get(st, account_id, refs->conversation_id,
-                                        call->arena, &c);
+    enum rc rc = store_conversation_get(st, account_id, id, a, &c);
 
     if (rc == RC_OK && c.active_runs > 0) {
         rc = RC_CONFLICT;
     }
     if (rc == RC_OK) {
-        rc = forget(st, STMT_CONVERSATION_FORGET_PARTS, c.id);
+        rc = forget(st, STMT_CONVERSATION_FORGET_PARTS, id);
     }
     if (rc == RC_OK) {
-        rc = forget(st, STMT_CONVERSATION_DELETE, c.id);
+        rc = forget(st, STMT_CONVERSATION_DELETE, id);
     }
-    if (rc == RC_OK) {
-        rc = store_change_add(st, &gone);
-    }
+    return rc == RC_OK ? store_change_add(st, &gone) : rc;
+}
+
+static enum rc delete_rows(struct store *st, const struct store_call *call,
+                           int64_t account_id, const struct key_refs *refs)
+{
+    enum rc rc = store_conversation_remove(st, account_id,
+                                           refs->conversation_id, call->arena);
+
     if (rc == RC_OK) {
         rc = store_audit_call(st, call, account_id, AUDIT_CONVERSATION_DELETE,
-                              ID_CONVERSATION, c.id);
+                              ID_CONVERSATION, refs->conversation_id);
     }
     return rc == RC_OK ? store_key_bind(st, call, account_id, refs) : rc;
 }

@@ -47,6 +47,10 @@ enum rc store_conversation_update(struct store *, struct store_call *,
 enum rc store_conversation_delete(struct store *, struct store_call *,
                                   int64_t id) RC_MUST_CHECK;
 
+/* The same without a call: rows and change, in a transaction. */
+enum rc store_conversation_remove(struct store *, int64_t account_id,
+                                  int64_t id, struct arena *) RC_MUST_CHECK;
+
 /* A page of messages, oldest first: the newest limit ones below before (0: from
  * the end). *more tells whether older ones exist. */
 enum rc store_message_page(struct store *, int64_t conversation_id,

@@ -26,7 +26,8 @@ struct verb {
 };
 
 static const struct verb VERBS[] = {
-    {"account", cmd_account_verb, "add|list [-c file] [--json] [name]",
+    {"account", cmd_account_verb,
+     "add|delete|list [-c file] [--force] [--json] [name]",
      "who may have conversations here, with auth = token"},
     {"audit", cmd_audit, "[-c file] [-a account] [-n lines] [--json]",
      "what was done, by whom, when and from where; newest first"},

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "runtime/cmd/cmd.h"
+#include "runtime/cmd/cmd_account_delete.h"
 #include "sql/base/utf8.h"
 #include "sql/store_access.h"
 
-#define USAGE         "add|list [-c file] [--json] [name]"
+#define USAGE         "add|delete|list [-c file] [--force] [--json] [name]"
 #define LIMIT_DEFAULT 100000
 #define MAX_NAME      255
 
@@ -140,6 +141,8 @@ int cmd_account_verb(int argc, char **argv)
             status = list(&cmd);
         } else if (strcmp(deed, "add") == 0 && cmd.n_words == 2) {
             status = add(&cmd, cmd.words[1]);
+        } else if (strcmp(deed, "delete") == 0 && cmd.n_words == 2) {
+            status = cmd_account_delete(&cmd, cmd.words[1]);
         } else {
             status = cmd_misuse(argv[0], USAGE);
         }

@@ -160,6 +160,12 @@ static const struct row ROW[] = {
            "request is answered 503."),
     NUMBER("wait.max_seconds", 86400, 1, 31536000, max_wait_seconds,
            "Seconds that a research waits for the user's reply."),
+    NUMBER("retention.days", 0, 0, 36500, retention_days,
+           "Conversations in which nothing has happened for so many days are "
+           "removed; 0: none."),
+    NUMBER("retention.conversations", 0, 0, 1000000, retention_conversations,
+           "Of each account the newest so many conversations are kept; 0: "
+           "all."),
     NUMBER("poll.max_parked", 8000, 1, 1000000, poll_max_parked,
            "Waiting polls that one responder holds."),
     NUMBER("limit.account_per_minute", 6000, 0, 1000000,

@@ -98,7 +98,10 @@ struct conf {
 
     int64_t busy_timeout_ms;  /* db.busy_timeout_ms: bounded lock wait. 2000 */
     int64_t max_wait_seconds; /* wait.max_seconds: awaiting_input. 86400 */
-    int64_t poll_max_parked;  /* poll.max_parked: of one responder. 8000 */
+    /* What an account keeps; 0: all. */
+    int64_t retention_days;          /* retention.days. 0 */
+    int64_t retention_conversations; /* retention.conversations. 0 */
+    int64_t poll_max_parked; /* poll.max_parked: of one responder. 8000 */
 
     /* Limits of how often, of one responder; 0: none. */
     int64_t limit_account_per_minute; /* writes. 6000 */
