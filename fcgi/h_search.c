@@ -74,26 +74,46 @@ static enum rc read_all(const struct ask *ask, int64_t account,
     return RC_OK;
 }
 
-static enum rc find(const struct ask *ask, struct search_query *query,
-                    const struct read *read, struct results *out)
+struct hits {
+    struct search_hit *list;
+    size_t n;
+};
+
+static enum rc look_up(const struct ask *ask, struct search_query *query,
+                       const struct read *read, struct hits *hits,
+                       bool *complete)
 {
     const struct conf *conf = ask->app->conf;
     struct search *s = NULL;
-    struct search_hit *hits = NULL;
-    size_t n = 0;
     enum rc rc = search_open(conf->data, conf->busy_timeout_ms, &s);
 
     if (rc != RC_OK) {
         return rc;
     }
-    rc = search_catch_up(s, ask->store, &read->view, &out->complete);
+    rc = search_catch_up(s, ask->store, &read->view, complete);
     query->account_id = read->account_id;
     if (rc == RC_OK && read->account_id != 0) {
-        rc = search_find(s, query, ask->arena, &hits, &n);
+        rc = search_find(s, query, ask->arena, &hits->list, &hits->n);
     }
     search_close(s);
-    out->more = n == (size_t)query->limit;
-    return rc == RC_OK ? read_all(ask, read->account_id, hits, n, out) : rc;
+    return rc;
+}
+
+/* The index is made of rows, so one that is damaged is made anew. */
+static enum rc find(const struct ask *ask, struct search_query *query,
+                    const struct read *read, struct results *out)
+{
+    struct hits hits = {.list = NULL};
+    enum rc rc = look_up(ask, query, read, &hits, &out->complete);
+
+    if (rc == RC_DB) {
+        search_discard(ask->app->conf->data);
+        hits = (struct hits){.list = NULL};
+        rc = look_up(ask, query, read, &hits, &out->complete);
+    }
+    out->more = hits.n == (size_t)query->limit;
+    return rc == RC_OK ? read_all(ask, read->account_id, hits.list, hits.n, out)
+                       : rc;
 }
 
 static void put_result(struct json_out *j, const struct ask *ask,

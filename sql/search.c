@@ -2,10 +2,13 @@
 #include "sql/search.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gen/schema.h"
+#include "sql/base/log.h"
 #include "sql/base/utf8.h"
 #include "sql/db.h"
 #include "sql/library_query.h"
@@ -61,6 +64,21 @@ void search_close(struct search *s)
         }
         arena_free(s->work);
         free(s);
+    }
+}
+
+void search_discard(const char *dir)
+{
+    static const char *const END[] = {"", "-wal", "-shm"};
+    char path[4096];
+
+    log_warn(NULL, "search.db is damaged: it is made anew");
+    for (size_t i = 0; i < sizeof(END) / sizeof(END[0]); i++) {
+        int len = snprintf(path, sizeof(path), "%s/search.db%s", dir, END[i]);
+
+        if (len > 0 && (size_t)len < sizeof(path)) {
+            (void)unlink(path);
+        }
     }
 }
 

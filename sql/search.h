@@ -23,6 +23,9 @@ struct search;
 enum rc search_open(const char *dir, int64_t busy_ms,
                     struct search **out) RC_MUST_CHECK;
 void search_close(struct search *); /* NULL is allowed */
+/* Remove the file, which is damaged: the next one to open makes it anew. Who
+ * has the old one open fails once. */
+void search_discard(const char *dir);
 
 /* Take in what is new in the store, up to a bound; *complete tells whether
  * that was all. To be called between store_read_begin, which gave view, and

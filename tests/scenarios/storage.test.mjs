@@ -177,6 +177,22 @@ test('a damaged database is told, and a backup puts it right', BOUND, async (t) 
   assert.equal(await sql('SELECT count(*) FROM conversation'), '41');
 });
 
+test('a damaged search index is made anew by the next search', BOUND, async (t) => {
+  const { aside, send, whole } = await started(t, {}, { responders: 1 });
+  await whole((await send('herring in the sea')).run.id);
+  const found = async () => {
+    const r = await aside.api('GET', '/search?q=herring');
+    return [r.status, r.json.results?.length];
+  };
+  assert.deepEqual(await found(), [200, 2]);
+  const file = path.join(aside.dataDir, 'search.db');
+  for (const at of [0, 4096]) {
+    await overwrite(file, at, (await stat(file)).size - at);
+    assert.deepEqual(await found(), [200, 2], `damaged from byte ${at}`);
+  }
+  assert.equal((await health(aside)).storage, 'ok');
+});
+
 test('a database whose first page is gone stops the start, and says why', BOUND, async (t) => {
   const { aside } = await started(t, {}, { responders: 1 });
   await aside.part('asided').stop();
