@@ -12,6 +12,7 @@
  *   [earlier report of run_4] what a continuation goes on from
  *   [notice]                 something Aside has to say
  *   [reminder]               what is asked, in short, as the last message
+ *   [data] ... [end of data] what tools brought, see data_mark.h
  * Once older steps are gone:
  *   [notes of this research], [pinned passages] what it kept with note
  *   [draft of this research] in the closeout, which cannot recall it
@@ -22,6 +23,7 @@
 #include <string.h>
 
 #include "runtime/context_inside.h"
+#include "runtime/data_mark.h"
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
 
@@ -146,6 +148,7 @@ static enum rc add_result(struct step *s, const struct tool_call *t,
                                       : "{\"error\":\"not carried out\"}",
                         .max_tokens = max_tokens};
     struct buf text;
+    struct buf marked;
     enum rc rc = RC_OK;
 
     if (s->run.kind == RUN_RESEARCH &&
@@ -153,12 +156,20 @@ static enum rc add_result(struct step *s, const struct tool_call *t,
         rc = store_tool_call_number(s->rt->store, s->run.id, t->id, &e.number);
     }
     buf_init(&text, BODY_BYTES);
+    buf_init(&marked, BODY_BYTES);
     if (rc == RC_OK) {
         rc = excerpt_result(&e, &text);
     }
-    if (rc == RC_OK) {
-        model_chat_tool_result(out, s->rt->profile, t->call_id, buf_str(&text));
+    /* What was let through to a tool may bring a stranger's words. */
+    if (rc == RC_OK && t->admitted_ms != 0) {
+        data_mark_put(buf_str(&text), text.len, &marked);
+        rc = buf_rc(&marked);
     }
+    if (rc == RC_OK) {
+        model_chat_tool_result(out, s->rt->profile, t->call_id,
+                               buf_str(t->admitted_ms != 0 ? &marked : &text));
+    }
+    buf_free(&marked);
     buf_free(&text);
     return rc;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/context_inside.h"
+#include "runtime/data_mark.h"
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
@@ -221,6 +222,7 @@ static bool draft_is_gone(const struct step *s, const struct work *w,
 static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
 {
     struct source *list = NULL;
+    struct buf titles;
     struct buf line;
     size_t n = 0;
     size_t first;
@@ -245,11 +247,18 @@ static enum rc put_sources(struct step *s, int64_t room, struct buf *out)
         }
     }
     buf_free(&line);
+    buf_init(&titles, 2u << 20);
     for (size_t i = first; i < n; i++) {
-        buf_putc(out, '\n');
-        recall_put_head(&list[i], out);
+        buf_puts(&titles, i > first ? "\n" : "");
+        recall_put_head(&list[i], &titles);
     }
-    return RC_OK;
+    rc = buf_rc(&titles);
+    if (rc == RC_OK && titles.len > 0) {
+        buf_putc(out, '\n');
+        data_mark_put(buf_str(&titles), titles.len, out);
+    }
+    buf_free(&titles);
+    return rc;
 }
 
 /* The look-ups of the groups that go, so that none is made twice for want of
@@ -373,7 +382,7 @@ static enum rc add_pins(struct step *s, int64_t room, struct buf *out)
             break;
         }
         buf_clear(&one);
-        buf_putc(&one, '\n');
+        buf_puts(&one, text.len > 0 ? "\n" : "");
         recall_put_head(&src, &one);
         buf_printf(&one, "\n%s", src.body);
         if (context_size(&one) <= room) {
@@ -382,12 +391,12 @@ static enum rc add_pins(struct step *s, int64_t room, struct buf *out)
         }
     }
     if (rc == RC_OK && text.len > 0) {
-        const char *all =
-            arena_printf(s->mem, "[pinned passages]%s", buf_str(&text));
-
-        rc = all == NULL ? RC_TOO_LARGE : buf_rc(&text);
+        buf_clear(&one);
+        buf_puts(&one, "[pinned passages]\n");
+        data_mark_put(buf_str(&text), text.len, &one);
+        rc = buf_rc(&text) != RC_OK ? buf_rc(&text) : buf_rc(&one);
         if (rc == RC_OK) {
-            context_add_user(s, all, out);
+            context_add_user(s, buf_str(&one), out);
         }
     }
     buf_free(&one);

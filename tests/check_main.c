@@ -17,6 +17,7 @@ static suite_fn *const SUITES[] = {
     citations_suite,
     conf_suite,
     context_suite,
+    data_mark_suite,
     db_suite,
     doorbell_suite,
     embed_suite,

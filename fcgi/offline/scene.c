@@ -405,11 +405,40 @@ static void judge_result(struct scene_call *call)
     }
 }
 
+/* What stands within the marks of data; NULL: no memory. Results are one line
+ * of JSON, or plain text. */
+static const char *unmarked(struct arena *a, const char *text)
+{
+    static const char open[] = "[data]\n| ";
+    static const char line[] = "\n| ";
+    const char *from = text + sizeof(open) - 1;
+    const char *end;
+    char *out;
+    size_t n = 0;
+
+    if (!begins(text, open)) {
+        return text;
+    }
+    end = strstr(from, "\n[end of data]");
+    end = end != NULL ? end : from + strlen(from);
+    out = arena_alloc(a, (size_t)(end - from) + 1);
+    while (out != NULL && from < end) {
+        out[n++] = *from;
+        from +=
+            strncmp(from, line, sizeof(line) - 1) == 0 ? sizeof(line) - 1 : 1;
+    }
+    return out;
+}
+
 static enum rc read_result(struct reading *r, const cJSON *m)
 {
     struct scene *s = r->out;
     const char *id = json_str(m, "tool_call_id", "");
     const char *text = chat_text(r->a, m);
+    if (text == NULL) {
+        return RC_NOMEM;
+    }
+    text = unmarked(r->a, text);
     if (text == NULL) {
         return RC_NOMEM;
     }

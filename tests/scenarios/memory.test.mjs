@@ -149,8 +149,9 @@ test('R13 a pinned passage stays word for word, and one that was never retrieved
   assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
   const said = texts(model.requests.at(-1));
   const pinned = said.find((x) => x.startsWith('[pinned passages]'));
-  assert.equal(pinned, `[pinned passages]\n[1] ${end.sources[0].title}${
-    end.sources[0].heading ? `, ${end.sources[0].heading}` : ''}\n${end.sources[0].text}`);
+  assert.equal(pinned, `[pinned passages]\n[data]\n| [1] ${end.sources[0].title}${
+    end.sources[0].heading ? `, ${end.sources[0].heading}` : ''}\n| ${
+    end.sources[0].text.replaceAll('\n', '\n| ')}\n[end of data]`);
   assert.equal(await sql('SELECT group_concat(n) FROM pin'), '1');
   await assertSettled(sql);
 });

@@ -32,6 +32,17 @@ export function purposeOf(body) {
   return 'answer';
 }
 
+const MARKED = /^\[data\]\n\| ([^]*)\n\[end of data\]$/;
+
+/** The text within the marks of data, as a tool brought it; m.marked if it had them. */
+export function unmark(m) {
+  const inner = MARKED.exec(m.content)?.[1];
+  if (inner !== undefined) {
+    Object.defineProperty(m, 'marked', { value: m.content });
+    m.content = inner.replace(/(\r\n|[\n\r\v\f\u0085\u2028\u2029])\| /g, '$1');
+  }
+}
+
 /** All text of a request's messages, one after the other. */
 export function textOf(body) {
   const text = (content) => Array.isArray(content)
@@ -285,6 +296,7 @@ export class ScriptedModel extends Watched {
     this.requests.push(record);
     try {
       record.body = JSON.parse(raw.toString('utf8'));
+      record.body.messages.filter((m) => m.role === 'tool').forEach(unmark);
       record.purpose = purposeOf(record.body);
       this.changed();
       await this.handlerFor(record)(record, record.reply);

@@ -16,6 +16,7 @@ Suite *buf_suite(void);
 Suite *citations_suite(void);
 Suite *conf_suite(void);
 Suite *context_suite(void);
+Suite *data_mark_suite(void);
 Suite *db_suite(void);
 Suite *doorbell_suite(void);
 Suite *embed_suite(void);
