@@ -85,7 +85,7 @@ static enum serve_then send_file(const struct ask *ask, const struct found *f,
                                   .n_sources = f->n_sources,
                                   .asked = f->asked};
     enum serve_then then;
-    char headers[256];
+    char headers[320];
     struct buf file;
     enum rc rc;
 
@@ -93,7 +93,8 @@ static enum serve_then send_file(const struct ask *ask, const struct found *f,
                    "Content-Disposition: attachment; "
                    "filename=\"report-run_%" PRId64 ".%s\"\r\n"
                    "Content-Security-Policy: default-src 'none'; "
-                   "style-src 'unsafe-inline'; sandbox\r\n",
+                   "style-src 'unsafe-inline'; base-uri 'none'; "
+                   "form-action 'none'; frame-ancestors 'none'; sandbox\r\n",
                    f->run.id, FORMAT[format]);
     buf_init(&file, FILE_LIMIT_BYTES);
     rc = format == FORMAT_HTML ? report_html(&report, &file)

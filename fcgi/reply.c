@@ -11,7 +11,16 @@
 
 #define COMMON_HEADERS                                                         \
     "Cache-Control: no-store\r\n"                                              \
-    "X-Content-Type-Options: nosniff\r\n"
+    "X-Content-Type-Options: nosniff\r\n"                                      \
+    "Referrer-Policy: no-referrer\r\n"                                         \
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+
+/* No reply is a page: should one be shown as such, it runs and loads nothing. A
+ * reply that says what it may itself keeps that. */
+#define POLICY "Content-Security-Policy"
+#define POLICY_HEADER                                                          \
+    POLICY ": default-src 'none'; base-uri 'none'; form-action 'none'; "       \
+           "frame-ancestors 'none'\r\n"
 
 static const struct {
     int status;
@@ -122,6 +131,14 @@ enum reply_code reply_code_of(enum rc rc)
     return REPLY_INTERNAL;
 }
 
+static void put_common(struct buf *lines, const char *headers)
+{
+    buf_puts(lines, COMMON_HEADERS);
+    if (headers == NULL || strstr(headers, POLICY) == NULL) {
+        buf_puts(lines, POLICY_HEADER);
+    }
+}
+
 /* --- JSON ------------------------------------------------------------------
  */
 
@@ -159,7 +176,7 @@ enum serve_then reply_send_with(struct reply *reply, struct req *r, int status,
     enum rc rc;
 
     buf_init(&lines, 4096);
-    buf_puts(&lines, COMMON_HEADERS);
+    put_common(&lines, headers);
     buf_puts(&lines, headers);
     json_close_object(&reply->json);
     rc = json_end(&reply->json);
@@ -188,7 +205,7 @@ enum serve_then reply_bytes(struct req *r, const char *type,
         .status = 200, .type = type, .body = body, .body_len = len};
 
     buf_init(&lines, 4096);
-    buf_puts(&lines, COMMON_HEADERS);
+    put_common(&lines, headers);
     if (headers != NULL) {
         buf_puts(&lines, headers);
     }
@@ -229,7 +246,7 @@ enum serve_then reply_send_problem(struct reply *reply, struct req *r,
         code = REPLY_INTERNAL;
     }
     buf_init(&lines, 4096);
-    buf_puts(&lines, COMMON_HEADERS);
+    put_common(&lines, NULL);
     if (code == REPLY_BUSY) {
         buf_puts(&lines, "Retry-After: 1\r\n");
     }

@@ -28,7 +28,8 @@ static struct run run = {
     .lead = "A lead.",
     .answer_body =
         "Fact [1].\n\n<script>alert(2)</script>\n\n"
-        "[link](javascript:alert(3)) and [good](https://a.example)\n",
+        "[link](javascript:alert(3)) and [good](https://a.example)\n\n"
+        "[![a *chart*](https://a.example/c.png)](https://a.example)\n",
     .coverage = coverage,
     .n_coverage = 2,
 };
@@ -139,6 +140,7 @@ START_TEST(html_runs_and_loads_nothing)
     ck_assert_int_eq(report_html(&REPORT, &out), RC_OK);
     assert_has_not("<script");
     assert_has_not("<img");
+    assert_has("<em>a <em>chart</em></em>");
     assert_has_not("<i>");
     assert_has_not("href=\"javascript:");
     assert_has("<title>A &lt;script&gt;alert(1)&lt;/script&gt; &amp; "
