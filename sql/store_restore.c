@@ -199,6 +199,9 @@ static enum rc make_own(struct store *st, void *arg)
     enum rc rc = db_run(db_use(st->db, STMT_ARCHIVE_CLEAR));
 
     if (rc == RC_OK) {
+        rc = db_run(db_use(st->db, STMT_SESSION_CLEAR));
+    }
+    if (rc == RC_OK) {
         rc = db_run_one(db_use(st->db, STMT_FACT_NEW_FEED));
     }
     return rc == RC_OK ? store_audit_add(st, &line) : rc;

@@ -45,7 +45,9 @@ static int restore(struct cmd *cmd)
     }
     (void)printf("restored from %s, up to change %" PRId64 ", %" PRId64
                  " library files, %" PRId64 " Runs to go on with\n"
-                 "what was there is kept in %s\n",
+                 "what was there is kept in %s\n"
+                 "all are logged out; tokens revoked since the backup are "
+                 "good again: see aside token list\n",
                  b.file, b.view.as_of, b.files, b.active_runs, b.kept);
     return CMD_DONE;
 }

@@ -135,6 +135,10 @@ test('a restored database goes on from its rows under a new feed, and what was t
   const going = (await research('the sea')).id;
   const held = await model.held('first');
   const old = (await aside.api('GET', '/overview')).json;
+  await sql('INSERT INTO token (account_id, name, scope, hash, created_ms, expires_ms, last_used_ms) ' +
+    "VALUES (1, 'laptop', 'admin', zeroblob(32), 1, 9999999999999, 0)");
+  await sql('INSERT INTO session (account_id, token_id, hash, created_ms, expires_ms, seen_ms, agent, address) ' +
+    "VALUES (1, 1, zeroblob(32), 1, 9999999999999, 1, '', '')");
   await done(aside, 'backup', file);
   // What came after it is in the data that is kept, not in the restored.
   const later = await send('Later');
@@ -151,6 +155,7 @@ test('a restored database goes on from its rows under a new feed, and what was t
   assert.deepEqual((await readdir(path.join(said.kept, 'library/me'))).filter((n) => n[0] !== '.').sort(), ['kept.md', 'later.md']);
   assert.deepEqual((await readdir(aside.dataDir)).filter((n) => /restoring|-wal/.test(n)), []);
   assert.equal(await sql('SELECT count(*) FROM sqlar'), '0');
+  assert.equal(await sql('SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM token)'), '0|1');
   await startParts(aside);
   const now = (await aside.api('GET', '/overview')).json;
   assert.equal(now.feed, said.feed);
