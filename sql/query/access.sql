@@ -102,6 +102,6 @@ DELETE FROM session
 -- stmt: ACCOUNT_LIST read scan params=1 cols=3
 SELECT id, name, created_ms FROM account ORDER BY id LIMIT :limit;
 
--- stmt: SESSION_CLEAR write params=0 cols=0
+-- stmt: SESSION_CLEAR write scan params=0 cols=0
 -- Of a restored database: who was logged out since must not be logged in again.
 DELETE FROM session;
