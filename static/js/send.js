@@ -16,6 +16,9 @@ import { why } from './words.js';
 /** Waits before the attempts after the first. */
 const AGAIN_MS = [400, 1500];
 
+/** Refusals that pass by themselves. */
+const PASSING = ['busy', 'rate_limited', 'unavailable'];
+
 /** A longer wish of the server to wait is the person's to decide. */
 const WAIT_MAX_MS = 3000;
 
@@ -32,8 +35,7 @@ export async function persist(attempt) {
             return await attempt();
         } catch (error) {
             const mends = error instanceof api.ApiError
-                && (error.unsure || error.code === 'busy'
-                    || error.code === 'rate_limited')
+                && (error.unsure || PASSING.includes(error.code))
                 && error.retryAfterMs <= WAIT_MAX_MS;
             if (!mends) {
                 throw error;

@@ -136,7 +136,7 @@ const HTTP = {
   'a long query': [get(`${OVERVIEW}?q=${'x'.repeat(7000)}`, LOCALHOST), '200'],
   'a query too long': [get(`${OVERVIEW}?q=${'x'.repeat(70000)}`, LOCALHOST), '414'],
   'more parameters than are read': [get(`${OVERVIEW}?${'a=1&'.repeat(500)}`, LOCALHOST), '400'],
-  'a header too long': [get(OVERVIEW, LOCALHOST, `X: ${'x'.repeat(70000)}`), '400'],
+  'a header too long': [get(OVERVIEW, LOCALHOST, `X: ${'x'.repeat(70000)}`), '431'],
   'a body with two lengths': [put('{}', 'Content-Length: 2', 'Content-Length: 3'), '400'],
   'a length and chunks': [put('2\r\n{}\r\n0\r\n\r\n', 'Content-Length: 2', 'Transfer-Encoding: chunked'), '400'],
   'chunks, and a request behind them': [put(`2\r\n{}\r\n0\r\n\r\n${get(OVERVIEW, LOCALHOST)}`, 'Transfer-Encoding: chunked'), '201'],

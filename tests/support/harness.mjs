@@ -96,17 +96,17 @@ export async function eventually(step, { ms = START_MS, what = step.toString() }
 /**
  * nginx/run.conf.in with its blanks filled in, as the supervisor does it.
  * @param {{port: number, runDir: string, staticDir: string, prefix?: string,
- *          offline?: boolean, sockets?: string}} values
+ *          offline?: boolean, sockets?: string, connections?: number}} values
  */
 export async function nginxConf({
-  port, runDir, staticDir, prefix = '', offline = false, sockets = runDir,
+  port, runDir, staticDir, prefix = '', offline = false, sockets = runDir, connections = 4000,
 }) {
   const root = process.getuid() === 0;
   const blanks = {
     USER: root ? '' : '#', OWNER: root ? 'root root' : 'nobody', IPV6: '#',
     PREFIXED: prefix ? '' : '#', OFFLINE: offline ? '' : '#',
     PORT: port, PREFIX: prefix, RUN: runDir, SOCKETS: sockets,
-    STATIC: staticDir, FILES: 4096, CONNECTIONS: 4000,
+    STATIC: staticDir, FILES: connections + 96, CONNECTIONS: connections,
   };
   const text = await readFile(path.join(ROOT, 'nginx/run.conf.in'), 'utf8');
   return text.replace(/@([A-Z0-9]+)@/g, (whole, name) => blanks[name] ?? whole);
@@ -202,10 +202,13 @@ class Aside {
   }
 
   async writeNginxConf() {
-    await writeFile(path.join(this.dir, 'nginx.conf'), await nginxConf({
+    const text = await nginxConf({
       port: this.port, runDir: this.dir, staticDir: this.staticDir,
       prefix: this.prefix, offline: this.options.model === 'offline',
-    }));
+      connections: this.options.connections,
+    });
+    const change = this.options.nginx ?? ((same) => same);
+    await writeFile(path.join(this.dir, 'nginx.conf'), change(text));
   }
 
   async start() {
@@ -389,6 +392,8 @@ class Aside {
  * @param {boolean} [options.runtime] false leaves asided out
  * @param {boolean} [options.san] false takes the release build
  * @param {boolean} [options.spawnFcgi] responders get descriptor 0
+ * @param {number} [options.connections] of nginx; 4000
+ * @param {(conf: string) => string} [options.nginx] changes its configuration
  * @param {string} [options.library] a folder of documents; else an empty one
  * @param {string} [options.static] the page's folder; else one with index.html
  * @param {string} [options.dir] a folder to keep; else a temporary one
