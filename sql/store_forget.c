@@ -119,9 +119,10 @@ static enum rc merge_library(struct db *db, void *arg)
 }
 
 /* One that is made of others, if it is there. */
-static enum rc compact_made(const char *dir, struct db_options *o,
+static enum rc compact_made(const char *dir, const struct db_options *like,
                             const char *name, db_fn *prepare)
 {
+    struct db_options o = *like;
     char path[PATH_BYTES];
     struct db *db = NULL;
     int len = snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -133,8 +134,8 @@ static enum rc compact_made(const char *dir, struct db_options *o,
     if (access(path, F_OK) != 0) {
         return RC_OK;
     }
-    o->path = path;
-    rc = db_open(o, &db);
+    o.path = path;
+    rc = db_open(&o, &db);
     if (rc == RC_OK) {
         rc = db_tx(db, prepare, NULL);
     }
@@ -147,12 +148,12 @@ static enum rc compact_made(const char *dir, struct db_options *o,
 
 enum rc store_forget_compact(struct store *st, const char *dir, int64_t busy_ms)
 {
-    struct db_options search = {.migrations = SCHEMA_SEARCH,
-                                .n_migrations = SCHEMA_SEARCH_COUNT,
-                                .busy_ms = busy_ms};
-    struct db_options library = {.migrations = SCHEMA_LIBRARY,
-                                 .n_migrations = SCHEMA_LIBRARY_COUNT,
-                                 .busy_ms = busy_ms};
+    const struct db_options search = {.migrations = SCHEMA_SEARCH,
+                                      .n_migrations = SCHEMA_SEARCH_COUNT,
+                                      .busy_ms = busy_ms};
+    const struct db_options library = {.migrations = SCHEMA_LIBRARY,
+                                       .n_migrations = SCHEMA_LIBRARY_COUNT,
+                                       .busy_ms = busy_ms};
     enum rc rc;
 
     store_set_busy(st, busy_ms);

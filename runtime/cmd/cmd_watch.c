@@ -82,7 +82,7 @@ static int print(const struct watch *w, struct line *line)
 /* Answers are long and read elsewhere: their parts are not told. */
 static int tell(struct watch *w, const struct change *c)
 {
-    struct run run;
+    struct run run = {.id = 0};
     struct line line = {.change = c};
     enum rc rc = RC_OK;
 

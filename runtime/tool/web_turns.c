@@ -148,6 +148,7 @@ int64_t web_turns_rest_ms(const struct web_turns *ts, const char *name,
  */
 static enum web_turn_answer judge(const struct web_turn *t, int64_t now_ms)
 {
+    assert(t->host != NULL); /* before it is judged it has one */
     if (rest_of(t->host, now_ms) > 0) {
         return WEB_TURN_RESTS;
     }
@@ -168,6 +169,7 @@ static void soon(struct web_turns *ts, int64_t at_ms)
 
 static void start_waiting(struct web_turn *t)
 {
+    assert(t->host != NULL);
     t->waits = true;
     t->host->waiting++;
     TAILQ_INSERT_TAIL(&t->turns->waiting, t, entry);
@@ -176,6 +178,7 @@ static void start_waiting(struct web_turn *t)
 
 static void stop_waiting(struct web_turn *t)
 {
+    assert(t->host != NULL);
     t->waits = false;
     t->host->waiting--;
     TAILQ_REMOVE(&t->turns->waiting, t, entry);
