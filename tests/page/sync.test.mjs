@@ -173,16 +173,18 @@ test('all research of a conversation is read, page by page, and again after a '
     assert.deepEqual(p.store.researchIn.peek('conv_2'), ['run_9']);
 });
 
-test('what tools depend on is asked for anew when somebody looks, or something is missing', async () => {
+test('what tools depend on is asked for anew when somebody looks, or something is missing', async (t) => {
     const tool = (state) => ({ kind: 'mcp', name: 'files', state, detail: '',
         tools: 2, changed_at: 1 });
     const none = await started(overview([]));
+    t.after(() => none.sync.tabs.leave());
     const before = asked.length;
     await none.sync.readTools();
     assert.deepEqual(asked.slice(before), []); // nothing is configured
     assert.deepEqual(none.store.tools.value, []);
 
     const p = await started({ ...overview([]), tools: [tool('unreachable')] });
+    t.after(() => p.sync.tabs.leave());
     assert.equal(p.store.tools.value[0].state, 'unreachable');
     server.overview = { ...overview([]), tools: [tool('ok')] };
     const real = Date.now;

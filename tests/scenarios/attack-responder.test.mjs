@@ -25,8 +25,8 @@ test('R01 a file that may not grow is a full disk: told, survived, and made good
   await run('prlimit', ['--pid', String(pid), '--fsize=4096:unlimited']);
   for (let n = 0; n < 3; n++) {
     const reply = await make(aside, 'refused');
-    assert.equal(reply.status, 500, reply.text);
-    assert.equal(reply.json.code, 'internal');
+    assert.equal(reply.status, 507, reply.text);
+    assert.equal(reply.json.code, 'disk_full');
   }
   assert.equal((await aside.api('GET', '/overview')).status, 200);
   assert.equal(aside.part('responder-1').exit, null);
