@@ -96,7 +96,7 @@ async function leaping(browser, { person, aside }, from, hash, question) {
   for (let i = 0; i < OPENINGS; i++) {
     const page = await browser.open(person, aside, from);
     await page.prose('A small question').waitFor();
-    await page.tab.addScriptTag({ content: `globalThis.LOOK = ${LOOK}` });
+    await page.tab.evaluate(`globalThis.LOOK = ${LOOK}; undefined`);
     times.push(await page.tab.evaluate(async ([to, text]) => {
       const began = performance.now();
       location.hash = to;
