@@ -218,7 +218,7 @@ run: deps ## build and start everything: http://localhost:8080/
 SANITIZE := SAN=address,undefined
 NODE_TEST := timeout -k 20 1200 node tests/run.mjs
 
-.PHONY: test test-build check replay scenarios browser e2e pictures bench
+.PHONY: test test-build check replay scenarios load browser e2e pictures bench
 test-build: $(BUILD)/npm-all.stamp
 	@$(BUILDING) $(SANITIZE) programs $(BUILD)/san/check $(BUILD)/san/replay
 	@$(BUILDING) all
@@ -226,7 +226,7 @@ test: deps-test ## build with sanitizers too, then run all tests
 	@$(MAKE) --no-print-directory test-build
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target $(SANITIZE) \
 	   check scenarios
-	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory load browser
 # With the sanitizers, a thousand forks take minutes: all tests run in one process,
 # which is looked through for leaks, and what must abort in one of its own.
 ABORTING = $(patsubst tests/check_%.c,%,$(shell \
@@ -251,8 +251,12 @@ LONG := $(patsubst %,tests/scenarios/%.test.mjs,soak attack-life races attack-cr
 longest_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 # Most of a scenario is waiting for what must not come too soon.
 scenarios:
-	$(NODE_TEST) 4 $(call longest_first,$(wildcard \
-	   tests/page/*.test.mjs tests/scenarios/*.test.mjs))
+	$(NODE_TEST) 4 $(call longest_first,$(filter-out $(LOAD),$(wildcard \
+	   tests/page/*.test.mjs tests/scenarios/*.test.mjs)))
+# It measures how others are served meanwhile, so nothing runs beside it.
+LOAD := tests/scenarios/load.test.mjs
+load:
+	$(NODE_TEST) 1 $(LOAD)
 browser:
 	$(NODE_TEST) 2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file

@@ -199,7 +199,9 @@ async function slowSenders(t, stage) {
   }
   await Promise.all(dripping);
   await stage.beside(t, `${2 * MANY} slow senders`, peers, async () => {
-    assert.ok(peers.every((peer) => !peer.socket.destroyed), 'they are all still there');
+    const gone = peers.filter((peer) => peer.socket.destroyed);
+    assert.equal(gone.length, 0, `they are all still there: ${JSON.stringify(gone.slice(0, 3)
+      .map((peer) => [peers.indexOf(peer), peer.text.slice(0, 300), peer.error?.code]))}\n${stage.aside.tails(10)}`);
   });
 }
 
