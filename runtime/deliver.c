@@ -348,14 +348,9 @@ enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
     cJSON *args = NULL;
     enum rc rc;
 
-    rc = json_parse(t->arguments, strlen(t->arguments), &args, NULL);
-    if (rc == RC_NOMEM) {
+    rc = tool_arguments(s, t, &args);
+    if (rc != RC_OK || args == NULL) {
         return rc;
-    }
-    if (rc != RC_OK) {
-        return tool_settle_inside(
-            s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
-            "broken arguments");
     }
     rc = deliver(s, t, args, closeout);
     json_free(args);

@@ -466,6 +466,10 @@ enum rc tool_share(struct step *, struct tool_call *, bool *wait) RC_MUST_CHECK;
  * "limit reached" (R26): *refused. */
 enum rc tool_admit(struct step *, struct tool_call *,
                    bool *refused) RC_MUST_CHECK;
+/* The call's arguments, for json_free. Left as they are, NULL, where the call was
+ * settled because they are no JSON object. */
+enum rc tool_arguments(struct step *, struct tool_call *,
+                       cJSON **args) RC_MUST_CHECK;
 /* A tool without run, in this transaction. */
 enum rc tool_carry_out(struct step *, struct tool_call *,
                        const struct tool *) RC_MUST_CHECK;

@@ -256,20 +256,27 @@ enum rc tool_settle_inside(struct step *s, struct tool_call *t, bool failed,
                                 s->now_ms);
 }
 
+enum rc tool_arguments(struct step *s, struct tool_call *t, cJSON **args)
+{
+    enum rc rc = json_parse(t->arguments, strlen(t->arguments), args, NULL);
+
+    return rc == RC_OK || rc == RC_NOMEM
+               ? rc
+               : tool_settle_inside(
+                     s, t, true,
+                     "{\"error\":\"the arguments are not a JSON object\"}",
+                     "broken arguments");
+}
+
 enum rc tool_carry_out(struct step *s, struct tool_call *t,
                        const struct tool *tool)
 {
     cJSON *args = NULL;
     enum rc rc;
 
-    rc = json_parse(t->arguments, strlen(t->arguments), &args, NULL);
-    if (rc == RC_NOMEM) {
+    rc = tool_arguments(s, t, &args);
+    if (rc != RC_OK || args == NULL) {
         return rc;
-    }
-    if (rc != RC_OK) {
-        return tool_settle_inside(
-            s, t, true, "{\"error\":\"the arguments are not a JSON object\"}",
-            "broken arguments");
     }
     rc = tool->inside(s, t, args);
     json_free(args);
