@@ -11,7 +11,7 @@ async function staged(t, browser) {
   const mcp = await ScriptedMcp.start({ t });
   mcp.tool('send_mail', {}, (call) => call.text('sent'));
   const all = await stage(t, browser, { 'mcp.post.url': mcp.url });
-  await all.aside.part('asided').logged(/mcp\.post ready/, 30000);
+  await all.aside.part('asided').logged(/mcp\.post ready/);
   return { ...all, mcp };
 }
 

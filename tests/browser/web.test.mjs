@@ -24,7 +24,7 @@ async function staged(t, browser) {
     'web.fetch': 'on', 'web.allow': '127.0.0.1', 'mcp.gauges.url': tools.url,
     'mcp.gauges.token': 'SECRET-1',
   });
-  await all.aside.part('asided').logged(/mcp\.gauges ready/, 30000);
+  await all.aside.part('asided').logged(/mcp\.gauges ready/);
   return { ...all, site, tools };
 }
 
@@ -68,7 +68,7 @@ browserTest('the panel tells what tools depend on, in both languages, without th
 
     await tools.close();
     const state = async () => (await aside.api('GET', '/overview')).json.tools[0].state;
-    await eventually(async () => await state() === 'unreachable', { ms: 30000, what: 'it is missed' });
+    await eventually(async () => await state() === 'unreachable', { what: 'it is missed' });
     await page.tab.getByRole('button', { name: 'Close the research panel' }).click();
     await page.openPanel();
     await servers.locator('summary', { hasText: '1 source of tools is missing' }).click();
@@ -84,7 +84,7 @@ browserTest('the panel tells what tools depend on, in both languages, without th
 
     // It comes back, and the panel says so when it is opened.
     await tools.listen(tools.port);
-    await eventually(async () => await state() === 'ok', { ms: 60000, what: 'it is back' });
+    await eventually(async () => await state() === 'ok', { what: 'it is back' });
     await page.tab.getByRole('button', { name: 'Close the research panel' }).click();
     await page.openPanel();
     await servers.locator('summary', { hasText: 'Tools of research' }).click();

@@ -18,7 +18,7 @@
 
 #define BUSY_MS 5000
 /* Whoever has no answer after this and is no waiting poll never gets one. */
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 #define LOOK_MS     5
 #define OUT_BYTES   ((size_t)32 << 20)
 

@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 
 import { bin, eventually, startAside } from '../support/harness.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const run = promisify(execFile);
 const BEARER = /^Bearer realm="Aside"/;
 const UNKNOWN = `aside_${'A'.repeat(43)}`;

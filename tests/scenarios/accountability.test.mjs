@@ -8,8 +8,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { assertSettled, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const search = (query) => ['library_search', { query }];
 const lines = (run) => run.coverage.map((c) => [c.status, c.note, c.evidence]);
 const deliver = (report, coverage) => ['deliver_report', { report, coverage }];

@@ -12,8 +12,8 @@ import { bin, eventually } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { Program } from '../support/process.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Processor time of a process in ms. */
@@ -144,7 +144,7 @@ test('R29 a tool that takes its runtime down three times ends the Run', BOUND, a
     last = another(aside, `dying-${i}`, { ASIDE_FAULT_SEND: `before:${i === 0 ? 2 : 1}` });
     last.expected = true;
     const what = await Promise.race([last.ended, eventually(async () =>
-      (await run(r.id)).run.state !== 'running' && 'over', { ms: 15000 })]);
+      (await run(r.id)).run.state !== 'running' && 'over')]);
     if (what === 'over' || (await run(r.id)).run.state !== 'running') {
       break;
     }
@@ -169,7 +169,7 @@ test('two runtimes: the stand-by takes over at once when the first is killed', B
   await model.held('first');
   const at = Date.now();
   await aside.kill('asided');
-  await second.logged(/going on with 1 Runs/, 3000);
+  await second.logged(/going on with 1 Runs/);
   assert.ok(Date.now() - at < 5000);
   const end = await whole(r.id);
   assert.deepEqual(end.requests.map((q) => q.state), ['unknown', 'done']);
@@ -335,6 +335,6 @@ test('changes committed at the very moment of a turn are all seen', BOUND, async
   };
   await Promise.all(Array.from({ length: 8 }, client));
   await eventually(async () => await sql("SELECT count(*) FROM run WHERE state = 'completed'") === '64',
-    { ms: 30000, what: 'all 64 completed' });
+    { what: 'all 64 completed' });
   await assertSettled(sql);
 });

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 
 import { bin, eventually, temporaryDir } from '../support/harness.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Is this a research request on that requirement? */
@@ -92,7 +92,7 @@ test('R20 one place is kept from research, and research is not starved by one sh
   const short = await send('question');
   const asked = await model.held('entry');
   const one = await research('the sea');
-  const first = await model.held('research', 3000);
+  const first = await model.held('research');
   const two = await research('the sky');
   asked.release();
   await whole(short.run.id);
@@ -104,7 +104,7 @@ test('R20 one place is kept from research, and research is not starved by one sh
   await whole(two.id);
 });
 
-test('R20 many Runs at two places: short ones first, nobody is forgotten', { timeout: 90000 }, async (t) => {
+test('R20 many Runs at two places: short ones first, nobody is forgotten', BOUND, async (t) => {
   const { model, aside, sql } = await started(t,
     { 'model.max_concurrent': 2, 'short.limit': 40, 'background.limit': 10 });
   let busy = 0;
@@ -128,7 +128,7 @@ test('R20 many Runs at two places: short ones first, nobody is forgotten', { tim
     assert.equal(r.status, 202, r.text);
     return r.json.run.id;
   });
-  await aside.until((s) => ids.every((id) => s.runs.get(id)?.state === 'completed'), { ms: 60000, what: 'all completed' });
+  await aside.until((s) => ids.every((id) => s.runs.get(id)?.state === 'completed'), { what: 'all completed' });
   assert.ok(most <= 2, `${most} at once`);
   assert.equal(order.length, 40);
   await assertSettled(sql);
@@ -235,7 +235,7 @@ test('R21 R22 adjustments while tools are in flight get 2 s, then a result', BOU
   await assertSettled(sql);
 });
 
-test('R22 adjustments at every moment: each is handed or told, none is completed past', { timeout: 90000 }, async (t) => {
+test('R22 adjustments at every moment: each is handed or told, none is completed past', BOUND, async (t) => {
   const { model, research, say, whole, sql } = await started(t, {}, { library: await shelf(t) });
   for (let delay = 0; delay < 160; delay += 10) {
     model.next('research', async (req, reply) => {
@@ -267,7 +267,7 @@ test('R22 adjustments at every moment: each is handed or told, none is completed
   await assertSettled(sql);
 });
 
-test('R24 stops at every moment: nothing goes on, and nothing stays open', { timeout: 90000 }, async (t) => {
+test('R24 stops at every moment: nothing goes on, and nothing stays open', BOUND, async (t) => {
   const { model, research, send, stop, run, sql } = await started(t, {}, { library: await shelf(t) });
   model.on('research', async (req, reply) => {
     reply.text('I search.');
@@ -364,7 +364,7 @@ test('empty streams, errors inside, ends in mid arguments: tried again, then tol
   await assertSettled(sql);
 });
 
-test('a reply that no row takes is not forgotten for the text that came with it', { timeout: 90000 }, async (t) => {
+test('a reply that no row takes is not forgotten for the text that came with it', BOUND, async (t) => {
   const { model, send, whole, sql } = await started(t);
   await sql(`CREATE TRIGGER refuse BEFORE UPDATE ON request WHEN NEW.state = 'done'
     BEGIN SELECT RAISE(ABORT, 'refused by the test'); END`);

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 test('CASES G-9: broken arguments are refused each by itself; siblings run', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, {}, { library: await shelf(t) });

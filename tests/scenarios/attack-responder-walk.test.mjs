@@ -7,8 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
 import { startWriting } from '../support/writing.mjs';
-
-const BOUND = { timeout: 300000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** The commits of one walk: what each step of it writes. */
 const STEPS = [

@@ -13,8 +13,7 @@ import {
 } from '../support/fastcgi.mjs';
 import { eventually } from '../support/harness.mjs';
 import { startWriting } from '../support/writing.mjs';
-
-const BOUND = { timeout: 120000 };
+import { BOUND } from '../support/patience.mjs';
 
 const BODY = '{"title":"x"}';
 const post = (values = {}) => ({

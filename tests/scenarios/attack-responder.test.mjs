@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 
 import { eventually } from '../support/harness.mjs';
 import { startWriting } from '../support/writing.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 120000 };
 const run = promisify(execFile);
 
 const make = (aside, title) => aside.api('POST', '/conversations', { title }, { key: title.replaceAll(' ', '-') });

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 
 import { holdWriteLock } from '../support/lock.mjs';
 import { assertCallsAnswered, assertSettled, history, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('R26 an adjustment before the closeout goes into it, one after it is told so', BOUND, async (t) => {

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 
 import { bin } from '../support/harness.mjs';
 import { shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const run = promisify(execFile);
 const USER = { actor: 'user', actor_id: null, address: '127.0.0.1' };
 

@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 import { command, done } from '../support/command.mjs';
 import { eventually } from '../support/harness.mjs';
 import { assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const PARTS = ['asided', 'responder-1', 'responder-2'];
 
 const ask = async (file, text) =>
@@ -164,7 +164,7 @@ test('a restored database goes on from its rows under a new feed, and what was t
   // Late messages are gone, earlier ones there; the Run is picked up, what was sent is unknown.
   const messages = (await aside.api('GET', `/conversations/${conv}`)).json.messages.map((m) => m.body);
   assert.deepEqual(messages, ['the sea']);
-  await eventually(async () => (await run(going)).run.ended_at !== null, { ms: 30000, what: 'the Run went on and ended' });
+  await eventually(async () => (await run(going)).run.ended_at !== null, { what: 'the Run went on and ended' });
   const end = await run(going);
   assert.deepEqual(end.requests.map((q) => q.state).slice(0, 2), ['unknown', 'done']);
   const log = await done(aside, 'audit', '--json');

@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, history, nothingUnderWay, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const ENDED = ['completed', 'incomplete', 'failed', 'stopped'];
 
 /** A research that stands in hold(name) with some text said. */

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const search = (req, reply) => reply.call(['library_search', { query: 'tides moon' }]);
 const held = /not delivered: \[7\], \[12\]: no passage with that number was retrieved/;
 const FALSE = '# Tides\n\nThe moon [1]. Mars [7], and Venus [1, 12].\n\n`a[99]`';

@@ -14,8 +14,7 @@ import { promisify } from 'node:util';
 import { bin, temporaryDir } from '../support/harness.mjs';
 import { bodyOf } from '../support/http.mjs';
 import { started } from '../support/started.mjs';
-
-const BOUND = { timeout: 90000 };
+import { BOUND } from '../support/patience.mjs';
 
 const run = (env, ...args) => promisify(execFile)(bin('aside'), args, { env })
   .then((r) => ({ code: 0, ...r }), (e) => ({ code: e.code, stdout: e.stdout, stderr: e.stderr }));

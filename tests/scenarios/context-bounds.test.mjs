@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertSettled, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 // An ASCII byte is counted as a third of a token: half of 8192 are 12288 bytes.
 const SMALL = { 'model.context_tokens': 8192, 'model.max_output_tokens': 512 };

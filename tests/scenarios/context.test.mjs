@@ -7,8 +7,7 @@ import { test } from 'node:test';
 
 import { temporaryDir } from '../support/harness.mjs';
 import { assertCallsAnswered, assertSettled, history, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** A library of n pages of some 1200 bytes, each with its own word. */
 async function pages(t, n) {

@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 const texts = (q) => q.body.messages.map((m) => m.content ?? '');
 const earlierOf = (q) => texts(q).filter((x) => x.startsWith('[earlier report of '));

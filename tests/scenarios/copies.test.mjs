@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { done } from '../support/command.mjs';
 import { eventually } from '../support/harness.mjs';
 import { assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
 // So many, or what a slow machine makes of them in this time.
 const COPIES = 200;
@@ -32,7 +33,7 @@ async function atOneInstant(programs, step) {
         const line = await readFile(`/proc/${p.pid}/stat`, 'utf8');
         const threads = /\) (\w)/.exec(line);
         return threads?.[1] === 'T';
-      }, { ms: 15000, what: `${p.name} stands` });
+      }, { what: `${p.name} stands` });
     }
     await step();
   } finally {
@@ -50,7 +51,7 @@ async function opened(dir) {
   return { sound, ids: new Set(ids.map(Number)) };
 }
 
-test('a copy of the files at any instant opens and holds every receipt returned before', { timeout: 240000 }, async (t) => {
+test('a copy of the files at any instant opens and holds every receipt returned before', BOUND, async (t) => {
   const { aside, send, sql } = await started(t, {}, { san: false });
   const receipts = [];
   let on = true;

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const draft = (report) => ['publish_draft', { report }];
 const toolTexts = (req) => req.body.messages.filter((m) => m.role === 'tool').map((m) => m.content);
 const answerOf = ({ revision, body, draft: isDraft, complete }) => [revision, body, isDraft, complete];

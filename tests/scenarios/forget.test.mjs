@@ -9,14 +9,13 @@ import { test } from 'node:test';
 import { command, done } from '../support/command.mjs';
 import { eventually, temporaryDir } from '../support/harness.mjs';
 import { assertSettled, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 90000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** Start the runtime anew with these settings, and wait until so many conversations are left. */
 async function keepOnly(aside, variables, sql, left) {
   await aside.part('asided').stop();
   aside.launch('asided', variables);
-  await aside.part('asided').logged(/running on/, 30000);
+  await aside.part('asided').logged(/running on/);
   await eventually(async () => {
     const n = Number(await sql('SELECT count(*) FROM conversation'));
     assert.equal(n, left, aside.part('asided').tail(5));

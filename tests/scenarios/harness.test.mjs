@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 import { PATH_WITH_SBIN, ROOT, eventually, freePort, startAside } from '../support/harness.mjs';
 import { request } from '../support/http.mjs';
 import { Program } from '../support/process.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const FAKE = path.join(ROOT, 'tests/support/fake-responder.mjs');
 
 /** nginx with two stand-ins for responders. */

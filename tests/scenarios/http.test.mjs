@@ -9,8 +9,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { eventually, startAside } from '../support/harness.mjs';
-
-const BOUND = { timeout: 120000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** An Aside without runtime: what is accepted stays as it is. */
 const start = (t, options = {}) => startAside({ t, runtime: false, ...options });

@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { bin, eventually } from '../support/harness.mjs';
 import { Program } from '../support/process.mjs';
 import { assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const LOOK_MS = 500; // of the stand-by; it takes six of them to displace
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -57,7 +57,7 @@ test('an owner stopped in mid-request is displaced; a third stays out of it', BO
   const r = await research('the sea');
   const held = await model.held('first');
   first.signal('SIGSTOP');
-  await second.logged(/has not renewed its lease.*taking over/, 20000);
+  await second.logged(/has not renewed its lease.*taking over/);
   const third = await w.standBy('third');
   const end = await whole(r.id);
   assert.deepEqual([end.run.state, end.run.answer.body], ['completed', 'A scripted report.']);
@@ -86,7 +86,7 @@ test('an owner stopped at rest is displaced once there is work', BOUND, async (t
   await sleep(8 * LOOK_MS); // longer than displacing would take
   assert.equal(await w.lease(), before, 'nothing is at work: nobody is displaced');
   const { run: s } = await send('question');
-  await second.logged(/taking over/, 20000);
+  await second.logged(/taking over/);
   assert.equal((await whole(s.id)).run.state, 'completed');
   await assertFenced(w, first);
 });
@@ -134,7 +134,7 @@ test('R29 a Run that hangs its runtime is counted, and those beside it are not',
   const poison = await research('the sea');
   const first = aside.part('asided');
   const second = await w.standBy('second');
-  await second.logged(/taking over/, 20000);
+  await second.logged(/taking over/);
   const crashes = (r) => sql(`SELECT crashes FROM run WHERE id = ${r.id.slice(4)}`);
   await second.logged(/running on/);
   assert.equal(await crashes(poison), '1');

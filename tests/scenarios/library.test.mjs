@@ -13,8 +13,8 @@ import { holdWriteLock } from '../support/lock.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const SEA = '# Sea\n\nThe herring swims in shoals along the northern coast.\n';
 const url = (name) => `/library/files/${name.split('/').map(encodeURIComponent).join('/')}`;
 
@@ -35,7 +35,7 @@ function calls(aside, headers = {}) {
 }
 
 /** Ask again until it is so: the state is read, so no change is missed. */
-const settles = (step, what) => eventually(step, { ms: 30000, what });
+const settles = (step, what) => eventually(step, { what });
 
 async function indexed(c, name) {
   try {

@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 
 import { begin, params, record, STDIN } from '../support/fastcgi.mjs';
 import { bin, startAside } from '../support/harness.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const run = promisify(execFile);
 
 /** One request as a web server hands it on: {status, retry, json}. */

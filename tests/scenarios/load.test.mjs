@@ -12,8 +12,8 @@ import { promisify } from 'node:util';
 
 import { eventually, startAside } from '../support/harness.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 240000 };
 const SERVED_MS = 15000; // how long anybody else may wait, on a slow machine
 const MB = 1024 * 1024;
 const run = promisify(execFile);
@@ -122,7 +122,7 @@ class Stage {
       slowest = Math.max(slowest, Date.now() - began);
       assert.ok(slowest < SERVED_MS, `served after ${slowest} ms`);
       await this.feed.until((s) => s.runs.get(sent.json.run.id)?.state === 'completed',
-        { ms: 60000, guard: () => this.aside.guard() });
+        { guard: () => this.aside.guard() });
     }
     return slowest;
   }
@@ -143,7 +143,7 @@ class Stage {
       const pids = [this.pids['responder-1'], this.pids['responder-2']];
       const open = await Promise.all(pids.map((pid) => readdir(`/proc/${pid}/fd`)));
       return open[0].length + open[1].length >= n;
-    }, { ms: 60000, what: `${n} polls are held` });
+    }, { what: `${n} polls are held` });
   }
 
   /** A poll of mallory's that nothing ends but its time. */
@@ -348,7 +348,7 @@ async function fewInResponders(t, stage) {
   const peers = Array.from({ length: 400 }, () => new Peer(stage.port, poll));
   let ended = 0;
   peers.forEach((peer) => peer.over.then(() => { ended++; }));
-  await eventually(() => ended >= 200, { ms: 60000, what: 'polls beyond the limit are answered' });
+  await eventually(() => ended >= 200, { what: 'polls beyond the limit are answered' });
   await stage.beside(t, 'responders with 200 descriptors', peers, async () => {
     const answered = peers.filter((peer) => peer.socket.destroyed);
     assert.ok(answered.length < 400, 'some are held');

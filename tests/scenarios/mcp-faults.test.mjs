@@ -8,8 +8,8 @@ import { eventually, freePort } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
 import { Keeper } from '../support/walk.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 120000 };
 const SAFE = { readOnlyHint: true };
 
 const ready = (program, name, n = 1) => program.logged(
@@ -200,7 +200,7 @@ test('a server that never answers holds up neither the others nor its own Run', 
   await mcp.called(1);
   const short = await whole((await send('meanwhile')).run.id);
   assert.equal(short.run.state, 'completed');
-  const end = await whole(r.id, 60000);
+  const end = await whole(r.id);
   assert.deepEqual(end.tool_calls.slice(0, 4).map((c) => c.state),
     ['failed', 'unknown', 'failed', 'failed']);
   assert.match(end.tool_calls[0].error, /no result in the time allowed/);
@@ -230,7 +230,7 @@ test('a server that dies and comes back: calls, tools, and what the model is off
     await mcp.close();
     back = true;
     await mcp.listen(port);
-    const end = await whole(r.id, 40000);
+    const end = await whole(r.id);
     assert.equal(end.tool_calls[0].state, state, JSON.stringify(end.tool_calls[0]));
     await ready(asided, 'a', n + 1);
     assert.equal(mcp.calls.length, state === 'done' ? 2 : 1);
@@ -281,7 +281,7 @@ test('R24 R21 a stop tells the server; an adjustment cuts what is safe, the rest
     } else {
       assert.equal((await mcp.got('notifications/cancelled', n)).msg.params.requestId, under.id);
     }
-    const end = await whole(r.id, 40000);
+    const end = await whole(r.id);
     assert.equal(end.tool_calls[0].state, state);
     assert.equal(end.run.state, 'completed');
   }
@@ -316,10 +316,10 @@ test('R29 killed in mid-call: what is safe is made again, though the server is l
     await old.kill();
     await eventually(() => keeper.current !== old);
     if (name === 'a__safe') {
-      await keeper.current.logged(/mcp\.a not reached/, 30000);
+      await keeper.current.logged(/mcp\.a not reached/);
       await mcp.listen(port);
     }
-    const end = await whole(r.id, 40000);
+    const end = await whole(r.id);
     assert.equal(end.tool_calls[0].state, state, JSON.stringify(end.tool_calls[0]));
     assert.equal(mcp.calls.length, times, name);
     const told = results(model.requests.at(-1))[0];
@@ -355,7 +355,7 @@ test('a server that floods is answered within bounds, and the chat goes on', BOU
   const r = await research('flood');
   const short = await whole((await send('meanwhile')).run.id);
   assert.equal(short.run.state, 'completed');
-  const end = await whole(r.id, 40000);
+  const end = await whole(r.id);
   assert.equal(end.tool_calls[0].state, 'done');
   assert.ok(aside.state.changes.filter((c) => /^at \d/.test(c.tool_call?.summary)).length <= 5);
   await mcp.wait(() => mcp.of('tools/list').length > 1, 'the list is asked for anew');

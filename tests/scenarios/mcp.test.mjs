@@ -8,8 +8,8 @@ import { Everything, ready } from '../support/everything.mjs';
 import { eventually } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 120000 };
 const offered = (body) => body.tools.map((tool) => tool.function.name);
 const results = (req) => req.body.messages.filter((m) => m.role === 'tool')
   .map((m) => JSON.parse(m.content));

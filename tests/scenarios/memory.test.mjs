@@ -6,8 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 120000 };
+import { BOUND } from '../support/patience.mjs';
 
 const texts = (q) => q.body.messages.map((m) => m.content ?? '');
 const told = (q) => q.body.messages.filter((m) => m.role === 'tool').map((m) => m.content).at(-1);
@@ -66,7 +65,7 @@ test('R13 R15 60 rounds of 200 KB: the prompt keeps its bound, and nothing that 
     reply.report('# All harbours\n\nOf old [1], and of late [900].');
   });
   r = await research(request);
-  const end = await whole(r.id, 90000);
+  const end = await whole(r.id, 180000);
   assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
 
   const all = model.requests.filter((q) => q.purpose === 'research');

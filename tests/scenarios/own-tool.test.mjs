@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 
 import { ROOT, temporaryDir } from '../support/harness.mjs';
 import { started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 300000 }; // it waits for a compiler
 const SOURCES = ['Makefile', 'runtime', 'sql', 'fcgi', 'nginx', 'build/gen', 'build/san'];
 /** What the page's pieces stand before, in files that are there. */
 const BEFORE = {

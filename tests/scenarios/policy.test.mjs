@@ -11,9 +11,8 @@ import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 import { Keeper } from '../support/walk.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
-const PATIENCE = { ms: 30000 };
 const FORBIDDEN = 'not allowed by the policy of this Aside';
 
 const results = (req) => history(req).filter((m) => m.role === 'tool').map((m) => m.content);
@@ -26,13 +25,13 @@ async function stage(t, conf = {}, more = {}) {
   mcp.tool('look', { readOnlyHint: true }, handler).tool('write', {}, handler).tool('drop', {}, handler);
   const w = await started(t, { 'mcp.a.url': mcp.url, 'policy.a__drop': 'deny', ...conf }, more);
   if (more.runtime !== false) {
-    await w.aside.part('asided').logged(/mcp\.a ready/, 30000);
+    await w.aside.part('asided').logged(/mcp\.a ready/);
   }
   const made = (name) => mcp.calls.filter((c) => c.msg.params.name === name).map((c) => c.args);
   const asks = (id, what = () => true) => w.aside.until((s) => {
     const r = s.runs.get(id);
     return r?.state === 'awaiting_input' && r.approval && what(r.approval) ? r.approval : null;
-  }, { ...PATIENCE, what: `${id} waits to be allowed something` });
+  }, { what: `${id} waits to be allowed something` });
   const decide = (id, decision, fields = {}, options = {}) =>
     w.aside.api('POST', `/approvals/${id}`, { decision, ...fields }, options);
   const allow = async (id, decision = 'once', fields = {}) => {
@@ -343,7 +342,7 @@ async function seen(w, id) {
     const next = await w.aside.until((s) => {
       const r = s.runs.get(id);
       return r && (r.ended_at || r.approval) ? r : null;
-    }, { ...PATIENCE, what: `${id} asks or has ended` });
+    }, { what: `${id} asks or has ended` });
     if (next.ended_at) {
       return;
     }
@@ -351,11 +350,11 @@ async function seen(w, id) {
       const r = await w.decide(next.approval.id, 'once').catch(() => null);
       return r !== null && [202, 409].includes(r.status);
     }, { what: 'a decision is taken' });
-    await w.aside.until((s) => s.runs.get(id).approval?.id !== next.approval.id, PATIENCE);
+    await w.aside.until((s) => s.runs.get(id).approval?.id !== next.approval.id);
   }
 }
 
-test('R29 the runtime is killed at each step around the pause: asked once, made once', { timeout: 300000 }, async (t) => {
+test('R29 the runtime is killed at each step around the pause: asked once, made once', BOUND, async (t) => {
   const w = await stage(t, {}, { runtime: false });
   const keeper = new Keeper(w.aside);
   w.model.on('research', async (req, reply) => {

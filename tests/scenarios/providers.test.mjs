@@ -8,8 +8,8 @@ import { test } from 'node:test';
 
 import { eventually } from '../support/harness.mjs';
 import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const note = (text) => ['note', { text }];
 
 test('an endpoint of the reference, with its moods', BOUND, async (t) => {

@@ -7,10 +7,10 @@ import { test } from 'node:test';
 
 import { holdWriteLock } from '../support/lock.mjs';
 import { started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
 const ROUNDS = 10;
 const SENDERS = 10;
-const BOUND = { timeout: 120000 };
 
 async function rounds(t, heldMs, judge) {
   const { aside, conv, sql } = await started(t, { 'short.limit': 1000 }, { runtime: false });

@@ -8,9 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
 const TIMES = 100;
-const BOUND = { timeout: 180000 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const search = (args) => ['library_search', args];
 
 test('identical look-ups are answered from the first, over replies and within one', BOUND, async (t) => {

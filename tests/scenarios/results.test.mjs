@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertSettled, shelf, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 test('R31 coverage: left out, unknown, twice named, in any order', BOUND, async (t) => {
   const { model, research, say, whole, sql } = await started(t);

@@ -12,8 +12,8 @@ import { promisify } from 'node:util';
 
 import { bin, eventually, startAside, temporaryDir } from '../support/harness.mjs';
 import { pdf } from '../support/pdf.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const ROOT = { ...BOUND, skip: process.getuid() !== 0 && 'only root can become another' };
 const run = promisify(execFile);
 const NOBODY = 65534;

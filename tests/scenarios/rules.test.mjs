@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
 const names = (body) => (body.tools ?? []).map((tool) => tool.function.name);
 const OPERATIONS = ['start_research', 'adjust_research', 'stop_research', 'inspect_research',
   'reply_research', 'continue_research'];

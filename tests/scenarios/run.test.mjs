@@ -11,8 +11,7 @@ import { Feed } from '../support/feed.mjs';
 import { request } from '../support/http.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { Supervised, childrenOf, runs } from '../support/supervised.mjs';
-
-const BOUND = { timeout: 120000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** `aside run` over the built programs, with a feed and a way to post. */
 async function start(t, env) {
@@ -63,7 +62,7 @@ test('R29 a killed runtime is started again and the same Run completes', BOUND, 
   process.kill(before, 'SIGKILL');
   await aside.replaced('asided', before);
   const ended = await aside.feed.until(
-    (s) => s.runs.get(run)?.ended_at && s.runs.get(run), { ms: 60000 });
+    (s) => s.runs.get(run)?.ended_at && s.runs.get(run));
   assert.equal(ended.state, 'completed');
   assert.equal(aside.feed.state.runs.size, 1);
   assert.equal(model.requests.length, 2);
@@ -76,14 +75,14 @@ test('the words of the README\'s tour do what it says', BOUND, async (t) => {
   const [, adjustment] = /add \*([^*]+)\*/.exec(readme);
   const aside = await start(t, { ASIDE_LIBRARY: '/usr/share/doc/sqlite3' });
   const id = await aside.say(research);
-  await aside.feed.until((s) => s.runs.get(id)?.kind === 'research', { ms: 60000 });
+  await aside.feed.until((s) => s.runs.get(id)?.kind === 'research');
   const short = await aside.say(question);
-  await aside.feed.until((s) => s.runs.get(short)?.state === 'completed', { ms: 60000 });
+  await aside.feed.until((s) => s.runs.get(short)?.state === 'completed');
   assert.ok(aside.feed.state.answer(short).length > 0);
   assert.equal(aside.feed.state.runs.get(id).state, 'running', 'the answer comes first');
   const { handoff } = await aside.post(`/runs/${id}/adjustments`, { body: adjustment });
   assert.equal(handoff.state, 'received');
-  await aside.feed.until((s) => s.handoffs.get(handoff.id)?.state === 'handed', { ms: 60000 });
+  await aside.feed.until((s) => s.handoffs.get(handoff.id)?.state === 'handed');
   await aside.post(`/runs/${id}/stop`);
 });
 
@@ -95,7 +94,7 @@ test('without a model the bundled one answers from the library', BOUND, async (t
   const aside = await start(t, { ASIDE_LIBRARY: library, ASIDE_OFFLINE_WORDS_PER_SECOND: '2000' });
   const run = await aside.say('How long may a common swift stay in the air?');
   const ended = await aside.feed.until(
-    (s) => s.runs.get(run)?.ended_at && s.runs.get(run), { ms: 60000 });
+    (s) => s.runs.get(run)?.ended_at && s.runs.get(run));
   assert.equal(ended.state, 'completed');
   assert.match(aside.feed.state.answer(run), /ten months/);
 });

@@ -8,8 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 
 import { started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 function searching(aside, headers = {}) {
   return async (q, more = '') => {

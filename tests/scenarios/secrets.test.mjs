@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { bin } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
 const KEY = 'sk-Herring0815modelkey';
 const TOKEN = 'tok-Herring0815mcptoken';
@@ -19,7 +20,7 @@ const HEADER = 'hdr-Herring0815mcpheader';
 const PASSWORD = 'pw-Herring0815searchpassword';
 const SECRET = /Herring0815/;
 
-test('no secret of the configuration is written, shown or sent on, whoever says it back', { timeout: 90000 },
+test('no secret of the configuration is written, shown or sent on, whoever says it back', BOUND,
   async (t) => {
     const mcp = await ScriptedMcp.start({ t });
     const said = `You came with ${TOKEN} and ${HEADER}.`;
@@ -77,7 +78,7 @@ test('no secret of the configuration is written, shown or sent on, whoever says 
     assert.ok([...places.values()].some((text) => text.includes('You came with ***')), 'what was said is there, masked');
   });
 
-test('a configuration that is wrong is refused without its secrets', { timeout: 20000 }, async () => {
+test('a configuration that is wrong is refused without its secrets', BOUND, async () => {
   for (const [name, value] of [['ASIDE_MODEL_KEY', `${KEY}\u0001`], ['ASIDE_MCP_A_HEADER', HEADER],
     ['ASIDE_MODEL_URL', `ftp://me:${PASSWORD}@127.0.0.1/v1`], ['ASIDE_WEB_SEARCH_URL', `http://me:${PASSWORD}@/`],
     ['ASIDE_MCP_A_URL', `ftp://127.0.0.1/?${TOKEN}`]]) {

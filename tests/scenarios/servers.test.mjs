@@ -8,8 +8,8 @@ import { eventually, freePort } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { startSite } from '../support/site.mjs';
 import { started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 120000 };
 const SAFE = { readOnlyHint: true };
 const brief = (s) => `${s.kind} ${s.name}: ${s.state}${s.detail && ` (${s.detail})`}, ${s.tools}`;
 
@@ -33,7 +33,7 @@ test('servers of tools and the search are told of: well, gone, shut, back', BOUN
   const told = (...want) => eventually(async () => {
     const now = (await read()).map(brief);
     return want.every((line) => now.includes(line)) ? now : null;
-  }, { ms: 30000, what: `the overview says ${want}` });
+  }, { what: `the overview says ${want}` });
 
   assert.deepEqual(await told('mcp files: ok, 2', 'mcp door: unauthorized (HTTP 401), 0',
     'mcp none: unreachable (no connection), 0', 'mcp odd: unreachable (no usable answer), 0',

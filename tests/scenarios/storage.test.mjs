@@ -13,8 +13,8 @@ import { promisify } from 'node:util';
 import { command, done } from '../support/command.mjs';
 import { bin, eventually, startAside, temporaryDir } from '../support/harness.mjs';
 import { assertSettled, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const run = promisify(execFile);
 
 const health = async (aside) => (await aside.api('GET', '/health')).json;
@@ -91,7 +91,7 @@ async function throughFault(w, { word, status, code, begin, end }) {
   assert.equal((await create(aside)).status, 201);
   const all = new Set((await sql('SELECT id FROM conversation')).split('\n').map(Number));
   assert.deepEqual(receipts.filter((id) => !all.has(id)), []);
-  const done_ = await whole(under.id, 40000);
+  const done_ = await whole(under.id);
   assert.equal(done_.run.state, 'completed');
   assert.equal(done_.run.answer.body, 'Half an answer.');
   assert.equal(model.requests.length, 1);

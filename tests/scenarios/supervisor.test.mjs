@@ -9,9 +9,8 @@ import { test } from 'node:test';
 
 import { eventually, freePort, temporaryDir } from '../support/harness.mjs';
 import { Supervised, childrenOf, runs } from '../support/supervised.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 60000 };
-const SOON = { ms: 10000 };
 
 test('everything starts, and its address is told once it answers', BOUND, async (t) => {
   const aside = await Supervised.start({ t });
@@ -53,7 +52,7 @@ test('a part that dies is started again, after pauses that double', BOUND, async
     await aside.program.logged(
       new RegExp(`asided was ended by signal 9 .*starts again in ${pause} ms`));
     const after = await aside.replaced('asided', before);
-    await eventually(() => runs(after), SOON);
+    await eventually(() => runs(after));
   }
   const responder = aside.pidOf('responder-1');
   process.kill(responder, 'SIGKILL');
@@ -73,7 +72,7 @@ test('a killed nginx leaves no worker behind and comes back', BOUND, async (t) =
   for (const { pid } of workers) {
     assert.equal(await runs(pid), false);
   }
-  await eventually(async () => (await aside.get('/api/v1/health')).status === 200, SOON);
+  await eventually(async () => (await aside.get('/api/v1/health')).status === 200);
 });
 
 test('a killed supervisor leaves nothing behind', BOUND, async (t) => {
@@ -86,7 +85,7 @@ test('a killed supervisor leaves nothing behind', BOUND, async (t) => {
   await eventually(async () => {
     const left = await Promise.all(all.map(({ pid }) => runs(pid)));
     return left.every((running) => !running);
-  }, { ms: 10000, what: 'all parts are gone' });
+  }, { what: 'all parts are gone' });
 });
 
 test('with nothing to do it is not woken', BOUND, async (t) => {
@@ -96,7 +95,7 @@ test('with nothing to do it is not woken', BOUND, async (t) => {
     `/proc/${aside.program.pid}/status`, 'utf8')).match(/^voluntary_ctxt_switches:\s+(\d+)/m)[1]);
   // It falls asleep right after telling that it is ready.
   await eventually(async () =>
-    /\) S /.test(await readFile(`/proc/${aside.program.pid}/stat`, 'utf8')), SOON);
+    /\) S /.test(await readFile(`/proc/${aside.program.pid}/stat`, 'utf8')));
   const before = await switches();
   await new Promise((resolve) => setTimeout(resolve, 1500)); // what is measured
   assert.equal(await switches() - before, 0);

@@ -12,8 +12,7 @@ import { startAside } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { Program } from '../support/process.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** Ask the scripted model as a runtime would; resolves to {status, text}. */
 function ask(model, body) {

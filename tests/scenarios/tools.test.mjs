@@ -6,8 +6,7 @@ import { test } from 'node:test';
 
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 async function world(t, conf = {}, more = {}) {
   const w = await started(t, conf, more);

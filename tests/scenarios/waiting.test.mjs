@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { assertCallsAnswered, assertSettled, history, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 60000 };
+import { BOUND } from '../support/patience.mjs';
 
 const asking = (question) => (req, reply) => reply.call(['ask_user', { question }]);
 const results = (q) => q.body.messages.filter((m) => m.role === 'tool').map((m) => m.content);
@@ -156,7 +155,7 @@ test('R28 time that ran out while no runtime was there: the closeout, when it is
   await assertSettled(sql);
 });
 
-test('R28 a reply against the end of patience: taken, or refused; never both', { timeout: 90000 }, async (t) => {
+test('R28 a reply against the end of patience: taken, or refused; never both', BOUND, async (t) => {
   const { model, aside, research, whole, sql } = await started(t, { 'wait.max_seconds': 2, 'background.limit': 4 });
   model.on('research', (req, reply) => req.body.messages.some((m) => m.role === 'tool')
     ? reply.report('# Done') : asking('Which sea?')(req, reply));

@@ -4,8 +4,7 @@
 import { test } from 'node:test';
 
 import { walk } from '../support/walk.mjs';
-
-const BOUND = { timeout: 180000 };
+import { BOUND } from '../support/patience.mjs';
 
 test('R01 its n-th commit fails', BOUND, (t) => walk(t, 'ASIDE_FAULT_COMMIT', 'fail', 10));
 test('R29 it dies before its n-th effect leaves', BOUND, (t) => walk(t, 'ASIDE_FAULT_SEND', 'before', 5));

@@ -10,8 +10,7 @@ import { eventually } from '../support/harness.mjs';
 import { textOf } from '../support/scripted-model.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
 import { Keeper } from '../support/walk.mjs';
-
-const BOUND = { timeout: 90000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** An Aside whose asided is started again, with the next fault, whenever it dies. */
 async function kept(t, conf = {}, more = {}) {
@@ -46,7 +45,7 @@ test('R29 the Run that takes its runtime down is found; those beside it go on', 
   await model.held('innocent');
   await model.held('innocent');
   const bad = await research('the poison');
-  const end = await whole(bad.id, 40000);
+  const end = await whole(bad.id);
   assert.deepEqual([end.run.state, end.run.reason], ['failed', 'crashed']);
   assert.equal(keeper.all.length, 4, 'it died three times');
   for (const run of good) {

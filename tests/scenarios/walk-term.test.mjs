@@ -10,8 +10,7 @@ import { eventually } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { textOf } from '../support/scripted-model.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
-
-const BOUND = { timeout: 90000 };
+import { BOUND } from '../support/patience.mjs';
 
 /** Each Run does what its message says, until the script is told to be quick. */
 function scriptPhases(model, state) {

@@ -4,8 +4,7 @@
 import { test } from 'node:test';
 
 import { walk } from '../support/walk.mjs';
-
-const BOUND = { timeout: 180000 };
+import { BOUND } from '../support/patience.mjs';
 
 test('R29 it dies right after its n-th commit', BOUND, (t) => walk(t, 'ASIDE_FAULT_COMMIT', 'abort', 10));
 test('R29 it dies right before its n-th commit', BOUND, (t) => walk(t, 'ASIDE_FAULT_COMMIT', 'before', 10));

@@ -13,8 +13,8 @@ import { Everything, ready } from '../support/everything.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
+import { BOUND } from '../support/patience.mjs';
 
-const BOUND = { timeout: 90000 };
 const ON = { 'web.fetch': 'on', 'web.allow': '127.0.0.1' };
 
 async function world(t, conf = {}, more = {}) {
@@ -376,7 +376,7 @@ test('a host that asks to be left alone is, until then', BOUND, async (t) => {
   assert.equal((await one('/down')).error, 'the server answered 503');
   assert.match((await one('/page')).passages[0].text, /The sea/);
   assert.match((await one('/soon')).error, /^the server answered 503: 127\.0\.0\.1 asks not to be read for 1 second/);
-  await eventually(async () => (await one('/away')).passages, { ms: 20000, what: 'the rest is over' });
+  await eventually(async () => (await one('/away')).passages, { what: 'the rest is over' });
   const { told } = await fetched(fetch(site.url('/busy')));
   assert.match(told[0].error, /^the server answered 429: 127\.0\.0\.1 asks not to be read for 3600 seconds$/);
   const asked = site.asked.length;
@@ -560,7 +560,7 @@ test('a reader goes with its call, and with the runtime', BOUND, async (t) => {
     if (end === 'kill') {
       aside.launch('asided');
       model.next('research', (req, reply) => reply.report('# Done'));
-      assert.equal((await whole(r.id, 60000)).run.state, 'completed');
+      assert.equal((await whole(r.id)).run.state, 'completed');
     }
   }
   await assertSettled(sql);

@@ -24,7 +24,7 @@ export class Everything {
     this.program = new Program('everything',
       [process.execPath, '--import', LOOPBACK, EVERYTHING, 'streamableHttp'],
       { env: { ...process.env, PORT: String(this.port) } });
-    await this.program.logged(/listening on port/, 30000);
+    await this.program.logged(/listening on port/);
   }
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FCGI_PEER_PATIENCE_MS 20000
+#define FCGI_PEER_PATIENCE_MS 60000
 
 /* One request; members left NULL are left out. */
 struct fcgi_peer_ask {

@@ -2,6 +2,7 @@
 // wait for what happens instead of for time to pass.
 
 import { request } from './http.mjs';
+import { PATIENCE_MS } from './patience.mjs';
 
 const POLL_S = 10;
 
@@ -101,7 +102,7 @@ export class Feed {
    * first with what is known already, then after every poll. Throws after ms,
    * with what was seen, or at once when guard() throws.
    */
-  async until(predicate, { ms = 20000, what = predicate.toString(), guard = () => {} } = {}) {
+  async until(predicate, { ms = PATIENCE_MS, what = predicate.toString(), guard = () => {} } = {}) {
     const deadline = Date.now() + ms;
     for (;;) {
       const value = predicate(this.state);

@@ -21,6 +21,7 @@ import { fileURLToPath } from 'node:url';
 
 import { Feed } from './feed.mjs';
 import { request } from './http.mjs';
+import { PATIENCE_MS } from './patience.mjs';
 import { Program } from './process.mjs';
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -31,7 +32,6 @@ export const bin = (name, san = true) =>
 /** The folder of nginx is not in every PATH. */
 export const PATH_WITH_SBIN = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 
-const START_MS = 30000;
 const TRIES = 3; // somebody else may take a free port first
 
 // Below those that the kernel gives to outgoing connections.
@@ -71,7 +71,7 @@ export async function temporaryDir() {
 }
 
 /** Ask again, every 20 ms, until step() returns a true value. */
-export async function eventually(step, { ms = START_MS, what = step.toString() } = {}) {
+export async function eventually(step, { ms = PATIENCE_MS, what = step.toString() } = {}) {
   const deadline = Date.now() + ms;
   for (;;) {
     let trouble = '';

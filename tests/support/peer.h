@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PEER_PATIENCE_MS 10000
+#define PEER_PATIENCE_MS 60000
 
 struct peer;
 struct peer_conn;

@@ -8,6 +8,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
+import { PATIENCE_MS } from './patience.mjs';
+
 const alive = new Set();
 
 function killAll() {
@@ -98,7 +100,7 @@ export class Program {
   }
 
   /** Wait until the log holds text that matches; resolves to the match. */
-  logged(pattern, ms = 10000) {
+  logged(pattern, ms = PATIENCE_MS) {
     const look = () => this.log.match(pattern);
     return new Promise((resolve, reject) => {
       const finish = (settle, value) => {

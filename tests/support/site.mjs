@@ -10,8 +10,6 @@ import http from 'node:http';
 
 import { eventually } from './harness.mjs';
 
-const WAIT_MS = 20000;
-
 class Held {
   constructor(name, req, res) {
     Object.assign(this, { name, req, res, over: false });
@@ -52,7 +50,7 @@ class Site {
     return eventually(() => {
       const at = this.holding.findIndex((h) => h.name === name);
       return at >= 0 ? this.holding.splice(at, 1)[0] : null;
-    }, { ms: WAIT_MS, what: `somebody asks for ${name}` });
+    }, { what: `somebody asks for ${name}` });
   }
 
   count(path) {

@@ -36,12 +36,12 @@ export async function started(t, conf = {}, more = {}) {
     return r.json.run;
   };
   const run = async (id) => (await aside.api('GET', `/runs/${id}`)).json;
-  const ended = (id, ms = 20000) => aside.until((s) => {
+  const ended = (id, ms = undefined) => aside.until((s) => {
     const r = s.runs.get(id);
     return r && !ACTIVE.includes(r.state) ? r : null;
   }, { ms, what: `${id} has ended` });
   /** Wait until the Run has ended, and read it whole. */
-  const whole = async (id, ms) => {
+  const whole = async (id, ms = undefined) => {
     await ended(id, ms);
     return run(id);
   };

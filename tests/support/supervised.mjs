@@ -81,8 +81,8 @@ export class Supervised {
     return self;
   }
 
-  ready(ms = 30000) {
-    return this.program.logged(/Aside is at (\S+)/, ms);
+  ready() {
+    return this.program.logged(/Aside is at (\S+)/);
   }
 
   /** The newest process of a part, by the supervisor's log. */
@@ -95,11 +95,11 @@ export class Supervised {
   /** Wait until a part has another process than before. */
   replaced(part, before) {
     return eventually(() => this.pidOf(part) !== before && this.pidOf(part),
-      { ms: 15000, what: `${part} is started again` });
+      { what: `${part} is started again` });
   }
 
   get(where) {
-    return request(this.port, 'GET', where, { ms: 10000 });
+    return request(this.port, 'GET', where);
   }
 
   async clean(removeDir) {

@@ -13,7 +13,6 @@ import { Program } from './process.mjs';
 import { textOf } from './scripted-model.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from './started.mjs';
 
-const PATIENCE = { ms: 30000 };
 
 /** Names of the calls that the prompt shows as made. */
 const made = (body) => body.messages.flatMap((m) => m.tool_calls ?? []).map((c) => c.function.name);
@@ -102,15 +101,15 @@ export async function walkOnce({ model, aside, say }, n) {
   };
   const r = await send({ body: `the sea ${n}`, mode: 'background' });
   const s = await send({ body: `question ${n}` });
-  await model.held('adjust', PATIENCE.ms);
+  await model.held('adjust');
   await say(r.id, `and salt ${n}`);
   await aside.until((state) => state.runs.get(r.id)?.state === 'awaiting_input',
-    { ...PATIENCE, what: `${r.id} asks` });
+    { what: `${r.id} asks` });
   await say(r.id, `the north ${n}`, 'reply');
   const over = (state, id) => state.runs.get(id)?.ended_at;
   await aside.until((state) => over(state, r.id) && over(state, s.id) &&
     [...state.notifications.values()].some((x) => x.run_id === r.id),
-  { ...PATIENCE, what: `${r.id} and ${s.id} have ended` });
+  { what: `${r.id} and ${s.id} have ended` });
   model.holds.length = 0; // of the same request, made again
   return { research: r.id, short: s.id };
 }

@@ -1,7 +1,7 @@
 // watched.mjs - a stand-in whose state a test waits for: whenever it changes, all
 // that is waited for is looked at again.
 
-const WAIT_MS = 20000;
+import { PATIENCE_MS } from './patience.mjs';
 
 export class Watched {
   /** @param {string} name for what is said of it */
@@ -22,7 +22,7 @@ export class Watched {
   }
 
   /** Wait until find() returns something true; rejects after ms. */
-  wait(find, what = find.toString(), ms = WAIT_MS) {
+  wait(find, what = find.toString(), ms = PATIENCE_MS) {
     return new Promise((resolve, reject) => {
       const look = () => {
         const found = find();
