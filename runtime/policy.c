@@ -13,7 +13,6 @@
 #include "sql/base/log.h"
 #include "sql/store_approval.h"
 
-#define DAY_MS     (INT64_C(24) * 60 * 60 * 1000)
 #define NAME_BYTES 128
 /* Between a server's name and its tool's. */
 #define BETWEEN "__"
@@ -156,7 +155,7 @@ static enum rc count_both(struct step *s, const struct conf_policy *p,
     }
     of.run_id = 0;
     of.account_id = s->run.account_id;
-    of.from_ms = s->now_ms - s->now_ms % DAY_MS;
+    of.day_of_ms = s->now_ms;
     return count(s, p->per_day, &of, &f->day[n]);
 }
 
@@ -290,7 +289,7 @@ static enum rc let_through(struct step *s, struct tool_call *t)
         return RC_OK;
     }
     t->admitted_ms = s->now_ms;
-    return store_tool_call_admit(s->rt->store, t->id, s->now_ms);
+    return store_tool_call_admit(s->rt->store, &s->run, t, s->now_ms);
 }
 
 /* What was open about this call is to be asked no more. */

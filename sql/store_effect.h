@@ -224,17 +224,20 @@ enum rc store_tool_call_move(struct store *, const struct run *,
                              struct tool_call *, enum effect_state from,
                              int64_t now_ms) RC_MUST_CHECK;
 
-/* The policy has let it through: from here on limits count it. */
-enum rc store_tool_call_admit(struct store *, int64_t id,
+/* The policy has let it through: from here on limits count it, those of the day
+ * also when it is deleted with its conversation. */
+enum rc store_tool_call_admit(struct store *, const struct run *,
+                              const struct tool_call *,
                               int64_t now_ms) RC_MUST_CHECK;
 /* Calls that were let through: of the tool of this name, or with prefix of all
- * whose name begins so. In one Run, or of an account since a time. */
+ * whose name begins so. In one Run, or for an account on the day (UTC) of a
+ * time. */
 struct tool_calls_made {
     const char *name;
     bool prefix;
     int64_t run_id;     /* 0: of the account */
     int64_t account_id; /* without run_id */
-    int64_t from_ms;    /* without run_id */
+    int64_t day_of_ms;  /* without run_id; one of the last two days */
 };
 enum rc store_tool_call_made(struct store *, const struct tool_calls_made *,
                              int64_t *n) RC_MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "sql/store_effect.h"
 #include "sql/store_priv.h"
 
+#define DAY_MS     INT64_C(86400000)
 #define WHOLE_NAME 1000000 /* bytes: no name is longer */
 #define YEAR_FIRST 1500
 #define YEAR_LAST  2100
@@ -195,26 +196,48 @@ enum rc store_tool_call_move(struct store *st, const struct run *run,
                : rc;
 }
 
-enum rc store_tool_call_admit(struct store *st, int64_t id, int64_t now_ms)
+static enum rc count_on_day(struct store *st, const struct run *run,
+                            const char *name, int64_t day)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_DAY_ADD);
+    enum rc rc;
+
+    db_bind_i64(q, ":account", run->account_id);
+    db_bind_i64(q, ":day", day);
+    db_bind_text(q, ":name", name);
+    rc = db_run(q);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    q = db_use(st->db, STMT_TOOL_DAY_FORGET);
+    db_bind_i64(q, ":account", run->account_id);
+    db_bind_i64(q, ":before", day - 1); /* the clock may be put back a little */
+    return db_run(q);
+}
+
+enum rc store_tool_call_admit(struct store *st, const struct run *run,
+                              const struct tool_call *t, int64_t now_ms)
 {
     struct dbq *q = db_use(st->db, STMT_TOOL_CALL_ADMIT);
+    enum rc rc;
 
-    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":id", t->id);
     db_bind_i64(q, ":now_ms", now_ms);
-    return db_run(q);
+    rc = db_run_one(q);
+    return rc == RC_OK ? count_on_day(st, run, t->name, now_ms / DAY_MS) : rc;
 }
 
 enum rc store_tool_call_made(struct store *st, const struct tool_calls_made *m,
                              int64_t *n)
 {
     struct dbq *q = db_use(st->db, m->run_id != 0 ? STMT_TOOL_CALL_MADE_IN_RUN
-                                                  : STMT_TOOL_CALL_MADE_SINCE);
+                                                  : STMT_TOOL_DAY_MADE);
 
     if (m->run_id != 0) {
         db_bind_i64(q, ":run", m->run_id);
     } else {
         db_bind_i64(q, ":account", m->account_id);
-        db_bind_i64(q, ":from_ms", m->from_ms);
+        db_bind_i64(q, ":day", m->day_of_ms / DAY_MS);
     }
     db_bind_text(q, ":name", m->name);
     db_bind_i64(q, ":bytes", m->prefix ? (int64_t)strlen(m->name) : WHOLE_NAME);

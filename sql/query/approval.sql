@@ -43,9 +43,16 @@ SELECT count(*) FROM tool_call
  WHERE run_id = :run AND admitted_ms IS NOT NULL
    AND substr(name, 1, :bytes) = :name;
 
--- stmt: TOOL_CALL_MADE_SINCE read params=4 cols=1
-SELECT count(*)
-  FROM tool_call AS t
-  JOIN run ON run.id = t.run_id
- WHERE t.admitted_ms >= :from_ms AND substr(t.name, 1, :bytes) = :name
-   AND run.account_id = :account;
+-- stmt: TOOL_DAY_ADD write params=3 cols=0
+INSERT INTO tool_day (account_id, day, name, calls)
+VALUES (:account, :day, :name, 1)
+ON CONFLICT (account_id, day, name) DO UPDATE SET calls = calls + 1;
+
+-- stmt: TOOL_DAY_FORGET write params=2 cols=0
+DELETE FROM tool_day WHERE account_id = :account AND day < :before;
+
+-- stmt: TOOL_DAY_MADE read params=4 cols=1
+-- Calls of a day, of tools whose name begins so; they lie together.
+SELECT coalesce(sum(calls), 0) FROM tool_day
+ WHERE account_id = :account AND day = :day
+   AND substr(name, 1, :bytes) = :name;

@@ -297,7 +297,7 @@ test('a tool of Aside itself may be asked about, in a short answer too', BOUND, 
 });
 
 test('limits are exact: of a tool, of a server, in a Run and in a day', BOUND, async (t) => {
-  const { model, research, whole, sql, made, mcp } = await stage(t, {
+  const { model, aside, conv, research, whole, sql, made, mcp } = await stage(t, {
     'policy.a': 'allow', 'policy.a.per_run': 4, 'policy.a__write.per_run': 3, 'policy.a__write.per_day': 5,
     'background.limit': 2,
   });
@@ -326,13 +326,20 @@ test('limits are exact: of a tool, of a server, in a Run and in a day', BOUND, a
   assert.equal(made('write').length, 5);
   assert.equal(told.flat().filter((x) => x === DAY).length, 6);
   assert.ok(told.every((words) => words.filter((x) => x === 'done').length <= 4));
-  // At midnight, UTC, the day begins anew.
-  const DAY_MS = 86400000;
-  const midnight = Date.now() - (Date.now() % DAY_MS);
-  await sql(`UPDATE tool_call SET admitted_ms = ${midnight - 1} WHERE admitted_ms IS NOT NULL`);
-  await whole((await research('four')).id);
-  assert.equal(made('write').length, 8);
   assert.equal(mcp.calls.length, await sql('SELECT count(*) FROM tool_call WHERE admitted_ms IS NOT NULL').then(Number));
+  // Who deletes what was said does not get the day back.
+  assert.equal((await aside.api('DELETE', `/conversations/${conv}`)).status, 200);
+  assert.equal(await sql('SELECT count(*) FROM tool_call'), '0');
+  const other = (await aside.api('POST', '/conversations', {})).json.conversation.id;
+  const elsewhere = async (body) => (await aside.api('POST', `/conversations/${other}/messages`,
+    { body, mode: 'background' })).json.run.id;
+  told.length = 0;
+  await whole(await elsewhere('four'));
+  assert.deepEqual([told[0].filter((x) => x === DAY).length, made('write').length], [4, 5]);
+  // At midnight, UTC, the day begins anew.
+  await sql('UPDATE tool_day SET day = day - 1');
+  await whole(await elsewhere('five'));
+  assert.equal(made('write').length, 8);
   await assertSettled(sql);
 });
 
