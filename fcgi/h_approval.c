@@ -4,8 +4,6 @@
 #include "fcgi/view.h"
 #include "sql/store_approval.h"
 
-#define NOTE_BYTES 4000
-
 /* As the API has them. */
 static const char *const DECISION[] = {"once", "run", "deny"};
 static const enum approval_state STATE[] = {APPROVAL_ONCE, APPROVAL_RUN,
@@ -51,7 +49,7 @@ static bool parse_or_reply(const struct ask *ask, struct deciding *d, int *word)
 {
     static const char *const KNOWN[] = {"decision", "note", NULL};
     static const struct form_text NOTE = {.name = "note",
-                                          .max_bytes = NOTE_BYTES};
+                                          .max_bytes = APPROVAL_NOTE_BYTES};
 
     if (!form_known_or_reply(ask, KNOWN) ||
         !form_word_or_reply(ask, "decision", DECISION, N_DECISIONS, N_DECISIONS,

@@ -25,6 +25,7 @@
 #include "sql/base/log.h"
 #include "sql/base/random.h"
 #include "sql/base/rights.h"
+#include "sql/base/standard.h"
 
 /* Descriptors that are no parked polls: what each process has, what each thread
  * has (two of its database, one of the request in hand), and writes on their
@@ -282,8 +283,11 @@ int main(int argc, char **argv)
     struct options options = {0};
     struct parts parts = {0};
     char error[512];
-    enum rc rc;
+    enum rc rc = standard_files();
 
+    if (rc != RC_OK) {
+        return EXIT_FAILURE;
+    }
     log_open("aside.fcgi", LOG_LEVEL_INFO);
     if (!parse_options(argc, argv, &options)) {
         (void)fprintf(stderr, "usage: aside.fcgi [-c file] [-s socket] "

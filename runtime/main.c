@@ -19,6 +19,7 @@
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
 #include "sql/base/rights.h"
+#include "sql/base/standard.h"
 #include "sql/store_lease.h"
 
 /* The loop does not wait longer for the write lock; it comes back. */
@@ -190,8 +191,11 @@ int main(int argc, char **argv)
     static struct runtime rt = {.sig_fd = -1};
     const char *user;
     char err[300];
-    enum rc rc;
+    enum rc rc = standard_files();
 
+    if (rc != RC_OK) {
+        return 1;
+    }
     if (!read_options(argc, argv, &rt.conf_file, &user)) {
         return usage();
     }

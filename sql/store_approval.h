@@ -28,9 +28,12 @@ struct approval {
 enum rc store_approval_get(struct store *, int64_t account_id, int64_t id,
                            struct arena *, struct approval *) RC_MUST_CHECK;
 
+#define APPROVAL_NOTE_BYTES 4000
+
 struct approval_decision {
     enum approval_state state; /* APPROVAL_ONCE, _RUN or _DENIED */
-    const char *note;          /* of a denial; NULL: none */
+    const char *note;          /* of a denial, at most APPROVAL_NOTE_BYTES of
+                                * UTF-8; NULL: none */
 };
 /* Decide; a Run that waited for it goes on. The same decision once more is a
  * replay. RC_CONFLICT: it was decided otherwise, or is void. RC_NOT_FOUND,

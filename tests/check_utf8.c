@@ -1,4 +1,5 @@
 /* check_utf8.c - well-formed, cut, clipped, repaired. */
+#include <stdio.h>
 #include <string.h>
 
 #include "sql/base/utf8.h"
@@ -122,6 +123,43 @@ START_TEST(clip_never_splits)
 }
 END_TEST
 
+static const struct {
+    const char *in;
+    const char *out;
+} WILD[] = {
+    {"", ""},
+    {"plain \xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80",
+     "plain \xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80"},
+    {"a\tb\r\nc", "a b  c"},
+    {"\x1b]0;x\x07\x1b[2J\x08\x7f", "?]0;x??[2J??"},
+    {"\xc2\x9b"
+     "31m\xc2\xa0",
+     "??31m\xc2\xa0"},
+    {"\x9b"
+     "31m",
+     "?31m"},                          /* C1, 8-bit */
+    {"\xe4\xb8", "??"},                /* cut */
+    {"\xc0\x9b\xed\xa0\x80", "?????"}, /* ill-formed */
+    {"a\xe2\x80\xae"
+     "b\xe2\x81\xa6\xd8\x9c",
+     "a???b?????"}, /* direction */
+    {"a\xe2\x80\xa8"
+     "b\xe2\x80\xa9",
+     "a???b???"}, /* separators */
+    {"\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5",
+     "\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5"},
+};
+
+START_TEST(tame)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%s", WILD[_i].in);
+    utf8_tame(text, strlen(text));
+    ck_assert_str_eq(text, WILD[_i].out);
+}
+END_TEST
+
 Suite *utf8_suite(void)
 {
     Suite *s = suite_create("utf8");
@@ -130,6 +168,7 @@ Suite *utf8_suite(void)
     tcase_add_loop_test(t, table, 0, (int)(sizeof(ROW) / sizeof(ROW[0])));
     tcase_add_test(t, every_code_point);
     tcase_add_test(t, clip_never_splits);
+    tcase_add_loop_test(t, tame, 0, (int)(sizeof(WILD) / sizeof(WILD[0])));
     suite_add_tcase(s, t);
     return s;
 }

@@ -20,6 +20,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/conf.h"
 #include "sql/base/log.h"
+#include "sql/base/standard.h"
 
 #define DEFAULT_THREADS 16
 #define MAX_THREADS     512
@@ -324,8 +325,11 @@ int main(int argc, char **argv)
     struct options o;
     struct conf conf;
     char why[256];
-    enum rc rc;
+    enum rc rc = standard_files();
 
+    if (rc != RC_OK) {
+        return EXIT_FAILURE;
+    }
     if (!read_options(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: aside-offline.fcgi [-c file] [-s socket] "

@@ -1,8 +1,14 @@
 /* aside.c - the command line: a table of verbs, each in its cmd_<verb>.c. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/cmd/cmd_account.h"
+#include "runtime/cmd/cmd_approval.h"
 #include "runtime/cmd/cmd_audit.h"
 #include "runtime/cmd/cmd_backup.h"
 #include "runtime/cmd/cmd_check.h"
@@ -17,6 +23,8 @@
 #include "runtime/cmd/cmd_status.h"
 #include "runtime/cmd/cmd_token.h"
 #include "runtime/cmd/cmd_watch.h"
+#include "sql/base/standard.h"
+#include "sql/base/version.h"
 
 struct verb {
     const char *name;
@@ -29,6 +37,9 @@ static const struct verb VERBS[] = {
     {"account", cmd_account_verb,
      "add|delete|list [-c file] [--force] [--json] [name]",
      "who may have conversations here, with auth = token"},
+    {"approve", cmd_approve,
+     "[-c file] [-a account] [--run] [--json] <approval>",
+     "let a call be made that waits for you; see aside runs"},
     {"audit", cmd_audit, "[-c file] [-a account] [-n lines] [--json]",
      "what was done, by whom, when and from where; newest first"},
     {"backup", cmd_backup, "[-c file] [--force] [--json] <file>",
@@ -37,15 +48,19 @@ static const struct verb VERBS[] = {
      "look through everything that is kept, and say what to do"},
     {"config", cmd_config, "check [-c file] [--json]",
      "whether a start would take the configuration"},
+    {"deny", cmd_deny, "[-c file] [-a account] [--json] <approval> [note]",
+     "do not let it be made; the model is told the note"},
     {"doctor", cmd_doctor,
      "[-c file] [-u address] [-s socket] [-w seconds] [--json]",
      "look for the usual faults of a set-up, and say what to do"},
-    {"index", cmd_index, "[-c file]", "bring the library up to date, once"},
+    {"index", cmd_index, "[-c file] [-w] [--json]",
+     "bring the library up to date, once"},
+    {"library", cmd_library,
+     "add|list|remove [-c file] [-a account] [--json] "
+     "[<file|folder|name>...]",
+     "documents of an account, beside the shared folders"},
     {"read", cmd_read, "type charset < document",
      "turn a document into passages; the runtime calls it"},
-    {"library", cmd_library,
-     "add|list|remove [-c file] [-a account] [<file|folder|name>...]",
-     "documents of an account, beside the shared folders"},
     {"restore", cmd_restore, "[-c file] [--json] <file>",
      "put a backup in the place of what is there, which is kept"},
     {"token", cmd_token,
@@ -74,18 +89,80 @@ static void usage(FILE *to)
     }
 }
 
+static bool reader_has_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* What was printed may still lie in memory, and be lost on a full disk. Whoever
+ * reads no more needs no explanation. */
+static int finish(int status)
+{
+    bool good = fflush(stdout) == 0;
+
+    if (good && ferror(stdout) == 0) {
+        return status;
+    }
+    if (!reader_has_left()) {
+        (void)fprintf(stderr, "aside: standard output: %s\n",
+                      good ? "not all could be written" : strerror(errno));
+    }
+    return status == 0 ? 1 : status;
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < N_VERBS; i++) {
+        if (strcmp(name, VERBS[i].name) == 0) {
+            return &VERBS[i];
+        }
+    }
+    return NULL;
+}
+
+/* "aside help", "aside help runs", "aside runs --help" */
+static bool wants_help(const char *name, const char *next)
+{
+    return strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
+           strcmp(name, "-h") == 0 || strcmp(next, "--help") == 0;
+}
+
+static int help(const char *name, const char *next)
+{
+    const struct verb *verb = find_verb(name);
+
+    verb = verb == NULL ? find_verb(next) : verb;
+    if (verb == NULL) {
+        usage(stdout);
+    } else {
+        (void)printf("usage: aside %s %s\n    %s\n", verb->name, verb->usage,
+                     verb->help);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    const char *next = argc > 2 ? argv[2] : "";
+    const struct verb *verb = find_verb(name);
 
-    for (size_t i = 0; i < N_VERBS; i++) {
-        if (strcmp(name, VERBS[i].name) == 0) {
-            return VERBS[i].run(argc - 1, argv + 1);
-        }
+    /* A reader that leaves ends the printing, not what is being done. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (standard_files() != RC_OK) {
+        return 1;
     }
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0) {
-        usage(stdout);
-        return 0;
+    if (wants_help(name, next)) {
+        return finish(help(name, next));
+    }
+    if (verb != NULL) {
+        return finish(verb->run(argc - 1, argv + 1));
+    }
+    if (strcmp(name, "--version") == 0) {
+        (void)printf("aside %s\n", ASIDE_VERSION);
+        return finish(0);
     }
     usage(stderr);
     return 2;

@@ -12,8 +12,9 @@
 
 #include "sql/base/buf.h"
 #include "sql/base/clock.h"
-#include "sql/base/decimal.h"
+#include "sql/base/doorbell.h"
 #include "sql/base/log.h"
+#include "sql/base/utf8.h"
 
 #define ARENA_BYTES ((size_t)256 << 20)
 #define JSON_BYTES  ((size_t)256 << 20)
@@ -21,11 +22,46 @@
 #define LINES_MAX        1000000
 #define DAYS_MAX         1000000
 #define WAIT_MAX_SECONDS 55 /* that the responder holds a poll */
+#define SAID_BYTES       4096
 
 int cmd_fail(const char *what, const char *why)
 {
-    (void)fprintf(stderr, "aside: %s: %s\n", what, why);
+    char line[SAID_BYTES];
+    size_t len;
+
+    (void)snprintf(line, sizeof(line), "aside: %s: %s", what, why);
+    len = utf8_complete_len(line, strlen(line));
+    utf8_tame(line, len);
+    (void)fprintf(stderr, "%.*s\n", (int)len, line);
     return CMD_FAILED;
+}
+
+const char *cmd_shown(struct arena *arena, const char *text)
+{
+    char *copy = arena_strdup(arena, text);
+
+    if (copy == NULL) {
+        return "?";
+    }
+    utf8_tame(copy, strlen(copy));
+    return copy;
+}
+
+void cmd_kstr(struct json_out *json, const char *name, const char *text)
+{
+    size_t len = text == NULL ? 0 : strlen(text);
+    char *repaired = NULL;
+
+    if (text == NULL || utf8_valid(text, len)) {
+        json_kstr(json, name, text);
+        return;
+    }
+    repaired = malloc(3 * len + 1);
+    if (repaired != NULL) {
+        (void)utf8_repair(text, len, repaired);
+    }
+    json_kstr(json, name, repaired);
+    free(repaired);
 }
 
 int cmd_fail_rc(const char *what, enum rc rc)
@@ -68,6 +104,9 @@ static bool take_option(struct cmd *cmd, int option, const char **file)
     case 'f':
         cmd->force = true;
         return true;
+    case 'r':
+        cmd->for_run = true;
+        return true;
     case 'j':
         cmd->json = true;
         return true;
@@ -75,14 +114,17 @@ static bool take_option(struct cmd *cmd, int option, const char **file)
         return take_number(optarg, LINES_MAX, &cmd->limit);
     case 'd':
         return take_number(optarg, DAYS_MAX, &cmd->days);
-    case 'w':
-        return take_number(optarg, WAIT_MAX_SECONDS, &cmd->wait_seconds);
+    case 'w': /* with a number or without, as the verb takes it */
+        cmd->wait = true;
+        return optarg == NULL ||
+               take_number(optarg, WAIT_MAX_SECONDS, &cmd->wait_seconds);
     default:
         return false;
     }
 }
 
-/* getopt's letters of the verb: those that its usage names, as "[-c file]". */
+/* getopt's letters of the verb: those that its usage names, as "[-c file]" or
+ * "[-w]". */
 static void letters_of(const char *usage, char out[32])
 {
     size_t n = 0;
@@ -91,17 +133,35 @@ static void letters_of(const char *usage, char out[32])
          p = strchr(p + 1, '[')) {
         if (p[1] == '-' && p[2] != '-') {
             out[n++] = p[2];
-            out[n++] = ':';
+            if (p[3] == ' ') {
+                out[n++] = ':';
+            }
         }
     }
     out[n] = '\0';
 }
 
+static const struct option LONG[] = {{"json", no_argument, NULL, 'j'},
+                                     {"force", no_argument, NULL, 'f'},
+                                     {"run", no_argument, NULL, 'r'},
+                                     {NULL, 0, NULL, 0}};
+
+/* Does the verb's usage name the long option of this letter, if it is one? */
+static bool is_named(const char *usage, int option)
+{
+    char name[16];
+
+    for (const struct option *o = LONG; o->name != NULL; o++) {
+        if (o->val == option) {
+            (void)snprintf(name, sizeof(name), "[--%s]", o->name);
+            return strstr(usage, name) != NULL;
+        }
+    }
+    return true;
+}
+
 int cmd_open(struct cmd *cmd, int argc, char **argv, const char *usage)
 {
-    static const struct option LONG[] = {{"json", no_argument, NULL, 'j'},
-                                         {"force", no_argument, NULL, 'f'},
-                                         {NULL, 0, NULL, 0}};
     const char *file = NULL;
     char letters[32];
     int option;
@@ -112,10 +172,7 @@ int cmd_open(struct cmd *cmd, int argc, char **argv, const char *usage)
     letters_of(usage, letters);
     optind = 1;
     while ((option = getopt_long(argc, argv, letters, LONG, NULL)) != -1) {
-        if (option == 'f' && strstr(usage, "--force") == NULL) {
-            return cmd_misuse(argv[0], usage);
-        }
-        if (!take_option(cmd, option, &file)) {
+        if (!is_named(usage, option) || !take_option(cmd, option, &file)) {
             return cmd_misuse(argv[0], usage);
         }
     }
@@ -135,7 +192,13 @@ int cmd_open_store(struct cmd *cmd)
     enum rc rc;
 
     /* Looking must not create what it looks for. */
-    if (path == NULL || access(path, F_OK) != 0) {
+    if (path == NULL) {
+        return cmd_fail_rc(cmd->conf.data, RC_NOMEM);
+    }
+    if (access(path, F_OK) != 0 && errno != ENOENT) {
+        return cmd_fail(path, strerror(errno));
+    }
+    if (access(path, F_OK) != 0) {
         return cmd_fail(cmd->conf.data,
                         "there is no database; start Aside once, or name its "
                         "configuration with -c");
@@ -153,6 +216,16 @@ int cmd_make_store(struct cmd *cmd)
     }
     rc = store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
     return rc == RC_OK ? CMD_DONE : cmd_fail_rc(cmd->conf.data, rc);
+}
+
+void cmd_ring(const struct cmd *cmd)
+{
+    struct doorbell *bell = NULL;
+
+    if (doorbell_open(cmd->conf.data, &bell) == RC_OK) {
+        doorbell_ring(bell);
+    }
+    doorbell_close(bell);
 }
 
 struct store_call cmd_call(const struct cmd *cmd, const char *account)
@@ -230,6 +303,26 @@ const char *cmd_time(int64_t unix_ms, char out[CMD_TIME_BYTES])
     return out;
 }
 
+/* Outside of strings JSON holds nothing that is unruly but the last line end;
+ * in them an escape means the same, and does no harm on a terminal. */
+static enum rc print_tame(const struct buf *text)
+{
+    const char *s = buf_str(text);
+    size_t n;
+
+    for (size_t i = 0; i < text->len; i += n) {
+        uint32_t code = utf8_unruly(s + i, text->len - i, &n);
+
+        if (code != 0) {
+            (void)printf("\\u%04x", (unsigned)code);
+        } else {
+            (void)fwrite(s + i, 1, n, stdout);
+        }
+    }
+    (void)putchar('\n');
+    return fflush(stdout) == 0 && ferror(stdout) == 0 ? RC_OK : RC_IO;
+}
+
 int cmd_print_json(cmd_json_fn *fn, void *arg)
 {
     struct json_out json;
@@ -244,9 +337,12 @@ int cmd_print_json(cmd_json_fn *fn, void *arg)
     json_close_object(&json);
     built = json_end(&json);
     rc = rc == RC_OK ? built : rc;
-    if (rc == RC_OK && (puts(buf_str(&text)) == EOF || fflush(stdout) != 0)) {
-        rc = RC_IO;
+    if (rc != RC_OK) {
+        buf_free(&text);
+        return cmd_fail_rc("printing", rc);
     }
+    /* Whoever reads no more, or has no space, is told so once, at the end. */
+    rc = print_tame(&text);
     buf_free(&text);
-    return rc == RC_OK ? CMD_DONE : cmd_fail_rc("printing", rc);
+    return rc == RC_OK ? CMD_DONE : CMD_FAILED;
 }

@@ -5,10 +5,12 @@
  *   -a account   of this account alone
  *   -n number    at most so many lines
  *   --force      over what is there, where the verb says so
+ *   --run        for the whole Run, where the verb says so
  *   --json       one JSON object instead of lines for a person
  *   -u address   of the web server in front, prefix and all
  *   -s socket    of a responder
  *   -w seconds   to hold a poll
+ *   -w           wait for one that is at work
  *   -s scope     of a token
  *   -d days      that a token lasts
  *
@@ -37,7 +39,9 @@ struct cmd {
     const char *url;     /* NULL: not named */
     const char *socket;  /* NULL: not named */
     int64_t wait_seconds;
+    bool wait;
     bool force;
+    bool for_run;
     const char *scope; /* NULL: not named */
     int64_t days;      /* 0: not named */
     bool json;
@@ -72,9 +76,20 @@ enum rc cmd_account(struct cmd *, int64_t *id) RC_MUST_CHECK;
  * named. RC_NOT_FOUND also where it should have been. */
 enum rc cmd_account_or_only(struct cmd *, int64_t *id) RC_MUST_CHECK;
 
+/* What waits for changes looks at once: after a write that others wait for. */
+void cmd_ring(const struct cmd *);
+
+/* Text of whoever it is as it may stand in a line on a terminal (utf8_tame): a
+ * copy in the arena, "?" if there is no memory. For all that is not Aside's own:
+ * titles, names, what models, servers and files say. */
+const char *cmd_shown(struct arena *, const char *text);
+/* json_kstr for what the system says, which need not be UTF-8: paths, and the
+ * words of the command line. */
+void cmd_kstr(struct json_out *, const char *name, const char *text);
+
 /* How the verb is used, on stderr; CMD_MISUSE. */
 int cmd_misuse(const char *verb, const char *usage);
-/* "aside: what: why" on stderr; CMD_FAILED. */
+/* "aside: what: why" on stderr, both tamed; CMD_FAILED. */
 int cmd_fail(const char *what, const char *why);
 int cmd_fail_rc(const char *what, enum rc);
 
@@ -82,7 +97,9 @@ int cmd_fail_rc(const char *what, enum rc);
 #define CMD_TIME_BYTES 32
 const char *cmd_time(int64_t unix_ms, char out[CMD_TIME_BYTES]);
 
-/* Print what fn writes between the braces of one object, and a line end. */
+/* Print what fn writes between the braces of one object, and a line end. Control
+ * characters and marks of direction are escaped. CMD_FAILED without a word if it
+ * cannot be printed: main tells that. */
 typedef enum rc cmd_json_fn(struct json_out *, void *arg);
 int cmd_print_json(cmd_json_fn *, void *arg);
 

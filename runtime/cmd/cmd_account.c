@@ -61,7 +61,7 @@ static int list(struct cmd *cmd)
     }
     for (size_t i = 0; i < accounts.n; i++) {
         (void)printf("%s\t%s\n", cmd_time(accounts.list[i].created_ms, at),
-                     accounts.list[i].name);
+                     cmd_shown(cmd->arena, accounts.list[i].name));
     }
     return CMD_DONE;
 }
@@ -104,6 +104,7 @@ static bool is_name(const char *name)
 static int add(struct cmd *cmd, const char *name)
 {
     struct addition a = {.call = cmd_call(cmd, name)};
+    const char *shown;
     int status;
     enum rc rc;
 
@@ -124,9 +125,10 @@ static int add(struct cmd *cmd, const char *name)
     if (cmd->json) {
         return cmd_print_json(put_one, &a);
     }
+    shown = cmd_shown(cmd->arena, name);
     (void)printf("The account %s is there. It needs a token to log in:\n"
                  "    aside token add -a %s -s admin laptop\n",
-                 name, name);
+                 shown, shown);
     return CMD_DONE;
 }
 

@@ -6,7 +6,6 @@
 
 #include "runtime/cmd/cmd.h"
 #include "runtime/document/library_index.h"
-#include "sql/base/doorbell.h"
 #include "sql/base/folder.h"
 #include "sql/store_forget.h"
 
@@ -16,16 +15,6 @@
 static enum rc forget(struct store *st, void *arg)
 {
     return store_account_delete(st, arg);
-}
-
-static void ring(const struct cmd *cmd)
-{
-    struct doorbell *bell = NULL;
-
-    if (doorbell_open(cmd->conf.data, &bell) == RC_OK) {
-        doorbell_ring(bell);
-    }
-    doorbell_close(bell);
 }
 
 /* The index follows the files. */
@@ -55,7 +44,7 @@ static enum rc leave_nothing(const struct cmd *cmd, const char *name)
 
 static enum rc put(struct json_out *json, void *arg)
 {
-    json_kstr(json, "deleted", arg);
+    cmd_kstr(json, "deleted", arg);
     return RC_OK;
 }
 
@@ -82,7 +71,6 @@ static void tell_of_copies(const struct cmd *cmd)
 
 int cmd_account_delete(struct cmd *cmd, const char *name)
 {
-    char said[300];
     struct store_call call;
     int status = cmd_open_store(cmd);
     enum rc rc;
@@ -103,7 +91,7 @@ int cmd_account_delete(struct cmd *cmd, const char *name)
         return cmd_fail(name, "there is no such account; --force removes what "
                               "is left of one");
     }
-    ring(cmd);
+    cmd_ring(cmd);
     rc = leave_nothing(cmd, name);
     if (rc != RC_OK) {
         (void)fprintf(stderr,
@@ -114,10 +102,9 @@ int cmd_account_delete(struct cmd *cmd, const char *name)
     }
     tell_of_copies(cmd);
     if (cmd->json) {
-        (void)snprintf(said, sizeof(said), "%s", name);
-        return cmd_print_json(put, said);
+        return cmd_print_json(put, (void *)(uintptr_t)name);
     }
     (void)printf("the account %s is gone, and nothing of it is left in %s\n",
-                 name, cmd->conf.data);
+                 cmd_shown(cmd->arena, name), cmd->conf.data);
     return CMD_DONE;
 }

@@ -31,7 +31,7 @@ static const char *or_dash(const char *text)
     return text[0] == '\0' ? "-" : text;
 }
 
-static void print_line(const struct audit *a)
+static void print_line(struct arena *arena, const struct audit *a)
 {
     char at[CMD_TIME_BYTES];
     char who[64];
@@ -41,9 +41,10 @@ static void print_line(const struct audit *a)
         a->actor_id == 0 && a->actor != ACTOR_COMMAND ? "%s" : "%s:%" PRId64,
         states_text(LIST_ACTOR_KIND, (int)a->actor), a->actor_id);
     (void)printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmd_time(a->at_ms, at), who,
-                 or_dash(a->address),
+                 cmd_shown(arena, or_dash(a->address)),
                  states_text(LIST_AUDIT_ACTION, (int)a->action),
-                 or_dash(a->subject), or_dash(a->outcome), or_dash(a->detail));
+                 or_dash(a->subject), or_dash(a->outcome),
+                 cmd_shown(arena, or_dash(a->detail)));
 }
 
 static int show(struct cmd *cmd)
@@ -67,7 +68,7 @@ static int show(struct cmd *cmd)
         return cmd_print_json(put, &log);
     }
     for (size_t i = 0; i < log.n; i++) {
-        print_line(&log.list[i]);
+        print_line(cmd->arena, &log.list[i]);
     }
     return CMD_DONE;
 }

@@ -14,7 +14,7 @@ static enum rc put(struct json_out *json, void *arg)
 {
     const struct store_backup *b = arg;
 
-    json_kstr(json, "file", b->file);
+    cmd_kstr(json, "file", b->file);
     json_ki64(json, "bytes", b->bytes);
     json_ki64(json, "library_files", b->files);
     json_ki64(json, "active_runs", b->active_runs);
@@ -47,7 +47,7 @@ static int make(struct cmd *cmd)
     }
     (void)printf("%s: %" PRId64 " bytes, up to change %" PRId64 ", %" PRId64
                  " library files; looked through, nothing wrong\n",
-                 b.file, b.bytes, b.view.as_of, b.files);
+                 cmd_shown(cmd->arena, b.file), b.bytes, b.view.as_of, b.files);
     return CMD_DONE;
 }
 

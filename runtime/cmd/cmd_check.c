@@ -22,9 +22,9 @@ static enum rc put(struct json_out *json, void *arg)
     json_open_array(json);
     for (size_t i = 0; i < f->n; i++) {
         json_open_object(json);
-        json_kstr(json, "where", f->list[i].where);
-        json_kstr(json, "what", f->list[i].what);
-        json_kstr(json, "todo", f->list[i].todo);
+        cmd_kstr(json, "where", f->list[i].where);
+        cmd_kstr(json, "what", f->list[i].what);
+        cmd_kstr(json, "todo", f->list[i].todo);
         json_close_object(json);
     }
     json_close_array(json);
@@ -45,8 +45,10 @@ static int check(struct cmd *cmd)
         status = cmd_print_json(put, &f);
     } else {
         for (size_t i = 0; i < f.n; i++) {
-            (void)printf("%s: %s\n    %s\n", f.list[i].where, f.list[i].what,
-                         f.list[i].todo);
+            (void)printf("%s: %s\n    %s\n",
+                         cmd_shown(cmd->arena, f.list[i].where),
+                         cmd_shown(cmd->arena, f.list[i].what),
+                         cmd_shown(cmd->arena, f.list[i].todo));
         }
         if (f.n == 0) {
             (void)printf("%s: nothing is wrong\n", cmd->conf.data);

@@ -12,7 +12,7 @@ static enum rc put(struct json_out *json, void *arg)
     const struct cmd *cmd = arg;
 
     json_kbool(json, "ok", cmd->error[0] == '\0');
-    json_kstr(json, "error", cmd->error[0] == '\0' ? NULL : cmd->error);
+    cmd_kstr(json, "error", cmd->error[0] == '\0' ? NULL : cmd->error);
     return RC_OK;
 }
 
@@ -30,7 +30,9 @@ int cmd_config(int argc, char **argv)
         status = cmd_misuse("config", USAGE);
     }
     if (status != CMD_MISUSE && cmd.json) {
-        (void)cmd_print_json(put, &cmd);
+        int printed = cmd_print_json(put, &cmd);
+
+        status = status == CMD_DONE ? printed : status;
     } else if (status == CMD_DONE) {
         (void)puts("the configuration is good");
     }

@@ -2,14 +2,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "runtime/cmd/cmd.h"
 #include "runtime/document/library_index.h"
-#include "sql/base/conf.h"
-#include "sql/base/log.h"
 
 #define NUMBER_BYTES 32
+#define USAGE        "[-c file] [-w] [--json]"
 /* With -w: for another run, which may have many files to read. */
 #define WAIT_MS 600000
 
@@ -46,60 +44,80 @@ static void print_counts(const struct library_index_counts *c)
                  (double)c->ms / 1000);
 }
 
-static int run(const struct conf *conf, int64_t wait_ms)
+static enum rc put_counts(struct json_out *json, void *arg)
+{
+    const struct library_index_counts *c = arg;
+
+    json_kbool(json, "ok", c->folders_failed == 0);
+    json_ki64(json, "documents", c->documents);
+    json_ki64(json, "added", c->added);
+    json_ki64(json, "changed", c->changed);
+    json_ki64(json, "removed", c->removed);
+    json_ki64(json, "unreadable", c->failed);
+    json_ki64(json, "folders_failed", c->folders_failed);
+    json_ki64(json, "passages", c->passages);
+    json_ki64(json, "ms", c->ms);
+    return RC_OK;
+}
+
+static enum rc put_at_work(struct json_out *json, void *arg)
+{
+    (void)arg;
+    json_kbool(json, "ok", true);
+    json_kbool(json, "at_work", true);
+    return RC_OK;
+}
+
+static int tell_at_work(const struct cmd *cmd)
+{
+    if (cmd->json) {
+        return cmd_print_json(put_at_work, NULL);
+    }
+    (void)puts("another run is at work");
+    return CMD_DONE;
+}
+
+static int run(struct cmd *cmd)
 {
     struct library_index_counts counts;
-    struct library_index_options options = {.dir = conf->data,
-                                            .folders = conf->library,
-                                            .busy_ms = conf->busy_timeout_ms,
-                                            .wait_ms = wait_ms};
+    struct library_index_options options = {.dir = cmd->conf.data,
+                                            .folders = cmd->conf.library,
+                                            .busy_ms =
+                                                cmd->conf.busy_timeout_ms,
+                                            .wait_ms = cmd->wait ? WAIT_MS : 0};
     enum rc rc = library_index_run(&options, &counts);
+    int status = CMD_DONE;
 
-    if (rc == RC_CONFLICT && wait_ms == 0) {
-        return 0;
+    if (rc == RC_CONFLICT && !cmd->wait) {
+        return tell_at_work(cmd);
     }
     if (rc != RC_OK) {
-        (void)fprintf(stderr, "aside: the library was not indexed: %s\n",
-                      rc_name(rc));
-        return LIBRARY_INDEX_EXIT_FAILED +
-               (int)(rc == RC_CONFLICT ? RC_BUSY : rc);
+        (void)cmd_fail_rc("the library was not indexed", rc);
+        /* With -w it is the runtime that asks, and wants to know why. */
+        return !cmd->wait ? CMD_FAILED
+                          : LIBRARY_INDEX_EXIT_FAILED +
+                                (int)(rc == RC_CONFLICT ? RC_BUSY : rc);
     }
-    print_counts(&counts);
-    return counts.folders_failed == 0 ? 0 : 1;
+    if (cmd->json) {
+        status = cmd_print_json(put_counts, &counts);
+    } else {
+        print_counts(&counts);
+    }
+    return status == CMD_DONE && counts.folders_failed > 0 ? CMD_FAILED
+                                                           : status;
 }
 
 int cmd_index(int argc, char **argv)
 {
-    const char *file = NULL;
-    struct conf conf;
-    char err[512];
-    int64_t wait_ms = 0;
-    int option;
-    int status;
+    struct cmd cmd;
+    int status = cmd_open(&cmd, argc, argv, USAGE);
 
-    optind = 1;
-    while ((option = getopt(argc, argv, "c:w")) != -1) {
-        switch (option) {
-        case 'c':
-            file = optarg;
-            break;
-        case 'w':
-            wait_ms = WAIT_MS;
-            break;
-        default:
-            return 2;
-        }
+    if (status == CMD_DONE && cmd.n_words > 0) {
+        status = cmd_misuse(argv[0], USAGE);
     }
-    if (optind < argc) {
-        (void)fprintf(stderr, "usage: aside index [-c file] [-w]\n");
-        return 2;
+    if (status == CMD_DONE) {
+        status = run(&cmd);
     }
-    if (conf_load(file, &conf, err, sizeof(err)) != RC_OK) {
-        (void)fprintf(stderr, "aside: %s\n", err);
-        return 1;
-    }
-    log_open("aside", (enum log_level)conf.log_level);
-    status = run(&conf, wait_ms);
-    conf_free(&conf);
+    cmd_close(&cmd);
     return status;
 }

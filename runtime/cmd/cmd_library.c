@@ -11,26 +11,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/cmd/cmd.h"
+#include "runtime/cmd/cmd_library_list.h"
 #include "runtime/document/library_index.h"
-#include "sql/base/clock.h"
-#include "sql/base/conf.h"
-#include "sql/base/doorbell.h"
 #include "sql/base/folder.h"
-#include "sql/base/log.h"
-#include "sql/library.h"
 #include "sql/library_files.h"
 #include "sql/store_library.h"
 
-#define ARENA_BYTES ((size_t)64 << 20)
-#define LISTED_MAX  200000
+#define USAGE                                                                  \
+    "add|list|remove [-c file] [-a account] [--json] [<file|folder|name>...]"
+#define TOLD_BYTES ((size_t)64 << 20)
 /* For a run of the indexer that is at work. */
 #define WAIT_MS 600000
 
 struct work {
-    struct conf conf;
-    const char *account;
+    struct cmd *cmd;
     char owner[LIBRARY_FILES_OWNER_BYTES];
-    struct arena *arena;
+    struct buf told_text; /* for --json: the elements of its two lists */
+    struct buf refused_text;
+    struct json_out told;
+    struct json_out refused_list;
     int64_t done;    /* files added or removed */
     int64_t refused; /* named on stderr */
     int64_t passed;  /* in folders, of kinds that cannot be read */
@@ -38,8 +38,25 @@ struct work {
 
 static void refuse(struct work *w, const char *what, const char *why)
 {
-    (void)fprintf(stderr, "aside: %s: %s\n", what, why);
+    (void)cmd_fail(what, why);
+    json_open_object(&w->refused_list);
+    cmd_kstr(&w->refused_list, "name", what);
+    cmd_kstr(&w->refused_list, "why", why);
+    json_close_object(&w->refused_list);
     w->refused++;
+}
+
+/* A file was added, replaced or removed. */
+static void tell_done(struct work *w, const char *deed, const char *name)
+{
+    json_open_object(&w->told);
+    json_kstr(&w->told, "done", deed);
+    cmd_kstr(&w->told, "name", name);
+    json_close_object(&w->told);
+    if (!w->cmd->json) {
+        (void)printf("%s %s\n", deed, cmd_shown(w->cmd->arena, name));
+    }
+    w->done++;
 }
 
 /* --- adding ------------------------------------------------------------------ */
@@ -53,7 +70,7 @@ static const char *refusal_text(const struct work *w,
     case LIBRARY_TOO_MUCH:
         return "the account would have more than library.max_bytes";
     case LIBRARY_TWIN:
-        return arena_printf(w->arena,
+        return arena_printf(w->cmd->arena,
                             "\"%s\" is there already, and differs only in "
                             "capitals or in how accents are written",
                             added->other);
@@ -85,24 +102,25 @@ static enum rc copy(int fd, struct library_upload *upload)
 
 static void add_open(struct work *w, int fd, const char *path, const char *name)
 {
-    const struct library_limits limits = {.files = w->conf.library_max_files,
-                                          .bytes = w->conf.library_max_bytes};
+    const struct conf *conf = &w->cmd->conf;
+    const struct library_limits limits = {.files = conf->library_max_files,
+                                          .bytes = conf->library_max_bytes};
     struct library_upload *upload = NULL;
     struct library_added added = {.refusal = LIBRARY_TAKEN};
-    enum rc rc = library_files_begin(w->conf.data, w->owner, &upload);
+    enum rc rc = library_files_begin(conf->data, w->owner, &upload);
 
     if (rc == RC_OK) {
         rc = copy(fd, upload);
     }
     if (rc == RC_OK) {
-        rc = library_files_commit_take(
-            upload, name, &limits, w->conf.busy_timeout_ms, w->arena, &added);
+        rc = library_files_commit_take(upload, name, &limits,
+                                       conf->busy_timeout_ms, w->cmd->arena,
+                                       &added);
     } else {
         library_files_drop(upload);
     }
     if (rc == RC_OK) {
-        (void)printf("%s %s\n", added.replaced ? "replaced" : "added", name);
-        w->done++;
+        tell_done(w, added.replaced ? "replaced" : "added", name);
     } else if (rc == RC_CONFLICT) {
         refuse(w, path, refusal_text(w, &added));
     } else if (rc == RC_TOO_LARGE) {
@@ -222,30 +240,19 @@ static enum rc want(struct store *st, void *arg)
 }
 
 /* Pages look again; a runtime that is there reads what is new. */
-static enum rc tell(const struct work *w, enum audit_action why)
+static enum rc announce(const struct work *w, enum audit_action why)
 {
-    struct want_call c = {
-        .call = {.account = w->account,
-                 .actor = {.kind = ACTOR_COMMAND, .id = (int64_t)getuid()},
-                 .now_ms = clock_unix_ms(),
-                 .conf = &w->conf,
-                 .arena = w->arena},
-        .why = why};
-    struct doorbell *bell = NULL;
-    struct store *st = NULL;
-    enum rc rc = store_open(w->conf.data, w->conf.busy_timeout_ms, &st);
+    struct want_call c = {.call = cmd_call(w->cmd, w->cmd->account),
+                          .why = why};
+    enum rc rc = store_open(w->cmd->conf.data, w->cmd->conf.busy_timeout_ms,
+                            &w->cmd->store);
 
     if (rc == RC_OK) {
-        rc = store_tx(st, want, &c);
+        rc = store_tx(w->cmd->store, want, &c);
     }
     if (rc == RC_OK) {
-        rc = doorbell_open(w->conf.data, &bell);
+        cmd_ring(w->cmd);
     }
-    if (rc == RC_OK) {
-        doorbell_ring(bell);
-    }
-    doorbell_close(bell);
-    store_close(st);
     return rc;
 }
 
@@ -255,23 +262,58 @@ static enum rc index_now(const struct work *w)
     struct library_index_counts counts;
 
     return library_index_run(
-        &(struct library_index_options){.dir = w->conf.data,
-                                        .folders = w->conf.library,
-                                        .busy_ms = w->conf.busy_timeout_ms,
+        &(struct library_index_options){.dir = w->cmd->conf.data,
+                                        .folders = w->cmd->conf.library,
+                                        .busy_ms = w->cmd->conf.busy_timeout_ms,
                                         .wait_ms = WAIT_MS},
         &counts);
+}
+
+static enum rc put(struct json_out *json, void *arg)
+{
+    struct work *w = arg;
+
+    json_kbool(json, "ok", w->refused == 0);
+    json_key(json, "files");
+    json_put_raw(json, buf_str(&w->told_text), w->told_text.len);
+    json_key(json, "refused");
+    json_put_raw(json, buf_str(&w->refused_text), w->refused_text.len);
+    json_ki64(json, "passed_over", w->passed);
+    return RC_OK;
+}
+
+/* What was done is told also where reading it failed. */
+static int report(struct work *w)
+{
+    enum rc told;
+    enum rc refused;
+
+    json_close_array(&w->told);
+    json_close_array(&w->refused_list);
+    told = json_end(&w->told);
+    refused = json_end(&w->refused_list);
+    if (!w->cmd->json) {
+        if (w->passed > 0) {
+            (void)printf("%" PRId64 " of other kinds passed over\n", w->passed);
+        }
+        return CMD_DONE;
+    }
+    return told == RC_OK && refused == RC_OK
+               ? cmd_print_json(put, w)
+               : cmd_fail_rc("printing", told == RC_OK ? refused : told);
 }
 
 static int finish(struct work *w, enum audit_action why)
 {
     enum rc rc = RC_OK;
+    int status;
 
     if (w->done > 0) {
-        enum rc told;
+        enum rc announced;
 
         rc = index_now(w);
-        told = tell(w, why);
-        rc = rc == RC_OK ? told : rc;
+        announced = announce(w, why);
+        rc = rc == RC_OK ? announced : rc;
         if (rc != RC_OK) {
             (void)fprintf(stderr,
                           "aside: the files are in place, but were not "
@@ -279,10 +321,8 @@ static int finish(struct work *w, enum audit_action why)
                           rc_name(rc));
         }
     }
-    if (w->passed > 0) {
-        (void)printf("%" PRId64 " of other kinds passed over\n", w->passed);
-    }
-    return rc == RC_OK && w->refused == 0 ? 0 : 1;
+    status = report(w);
+    return rc == RC_OK && w->refused == 0 ? status : CMD_FAILED;
 }
 
 static int add(struct work *w, int n, char **names)
@@ -296,12 +336,11 @@ static int add(struct work *w, int n, char **names)
 static int drop(struct work *w, int n, char **names)
 {
     for (int i = 0; i < n; i++) {
-        enum rc rc = library_files_remove(w->conf.data, w->owner, names[i],
-                                          NULL, w->conf.busy_timeout_ms);
+        enum rc rc = library_files_remove(w->cmd->conf.data, w->owner, names[i],
+                                          NULL, w->cmd->conf.busy_timeout_ms);
 
         if (rc == RC_OK) {
-            (void)printf("removed %s\n", names[i]);
-            w->done++;
+            tell_done(w, "removed", names[i]);
         } else {
             refuse(w, names[i],
                    rc == RC_NOT_FOUND ? "no such document of the account"
@@ -312,116 +351,31 @@ static int drop(struct work *w, int n, char **names)
     return finish(w, AUDIT_LIBRARY_REMOVE);
 }
 
-/* --- listing ----------------------------------------------------------------- */
-
-static void print_entry(const struct library_entry *e, const char *whose)
-{
-    if (e->error[0] != '\0') {
-        (void)printf("failed\t%s\t%" PRId64 "\t0\t%s\t(%s)\n", whose,
-                     e->size_bytes, e->path, e->error);
-    } else {
-        (void)printf("indexed\t%s\t%" PRId64 "\t%" PRId64 "\t%s\n", whose,
-                     e->size_bytes, e->passages, e->path);
-    }
-}
-
-static const struct library_entry *find_entry(const struct library_entry *list,
-                                              size_t n,
-                                              const struct library_file *f)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(list[i].path, f->name) == 0 &&
-            (list[i].mtime_ns == f->mtime_ns ||
-             (list[i].mtime_ns == 0 && list[i].error[0] != '\0'))) {
-            return &list[i];
-        }
-    }
-    return NULL;
-}
-
-static enum rc read_entries(const struct work *w, const char *owner,
-                            struct library_entry **out, size_t *n)
-{
-    struct library *lib = NULL;
-    enum rc rc = library_open_read(w->conf.data, w->conf.busy_timeout_ms, &lib);
-
-    if (rc == RC_NOT_FOUND) {
-        return RC_OK;
-    }
-    if (rc == RC_OK) {
-        rc = library_entries(lib, owner, "", LISTED_MAX, w->arena, out, n);
-    }
-    library_close(lib);
-    return rc;
-}
-
-/* Lines of state, own or shared, bytes, passages and name, by tabs. */
-static int list(struct work *w, int n_names, char **names)
-{
-    struct library_entry *own = NULL;
-    struct library_entry *shared = NULL;
-    struct library_file *files = NULL;
-    size_t n_own = 0;
-    size_t n_shared = 0;
-    size_t n = 0;
-    enum rc rc =
-        library_files_list(w->conf.data, w->owner, w->arena, &files, &n);
-
-    (void)n_names;
-    (void)names;
-    if (rc == RC_OK) {
-        rc = read_entries(w, w->owner, &own, &n_own);
-    }
-    if (rc == RC_OK) {
-        rc = read_entries(w, "", &shared, &n_shared);
-    }
-    if (rc != RC_OK) {
-        (void)fprintf(stderr, "aside: the library cannot be read: %s\n",
-                      rc_name(rc));
-        return 1;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct library_entry *e = find_entry(own, n_own, &files[i]);
-
-        if (e != NULL) {
-            print_entry(e, "own");
-        } else {
-            (void)printf("waiting\town\t%" PRId64 "\t0\t%s\n", files[i].bytes,
-                         files[i].name);
-        }
-    }
-    for (size_t i = 0; i < n_shared; i++) {
-        print_entry(&shared[i], "shared");
-    }
-    return 0;
-}
-
 /* --- the verb ---------------------------------------------------------------- */
+
+static int list(struct work *w, int n, char **names)
+{
+    (void)n;
+    (void)names;
+    return cmd_library_list(w->cmd, w->owner);
+}
 
 struct deed {
     const char *name;
     int (*run)(struct work *, int n, char **names);
     bool names; /* one at least, else none */
+    bool makes; /* the data folder, if it is not there */
 };
 
-static const struct deed DEEDS[] = {
-    {"add", add, true}, {"list", list, false}, {"remove", drop, true}};
+static const struct deed DEEDS[] = {{"add", add, true, true},
+                                    {"list", list, false, false},
+                                    {"remove", drop, true, false}};
 
-static int usage(void)
-{
-    (void)fputs("usage: aside library add [-c file] [-a account] "
-                "<file|folder>...\n"
-                "       aside library list [-c file] [-a account]\n"
-                "       aside library remove [-c file] [-a account] "
-                "<name>...\n",
-                stderr);
-    return 2;
-}
-
-static const struct deed *find_deed(const char *name)
+static const struct deed *find_deed(const struct cmd *cmd)
 {
     for (size_t i = 0; i < sizeof(DEEDS) / sizeof(DEEDS[0]); i++) {
-        if (strcmp(DEEDS[i].name, name) == 0) {
+        if (cmd->n_words > 0 && strcmp(cmd->words[0], DEEDS[i].name) == 0 &&
+            DEEDS[i].names == (cmd->n_words > 1)) {
             return &DEEDS[i];
         }
     }
@@ -431,70 +385,52 @@ static const struct deed *find_deed(const char *name)
 /* Which account: the only one there is without a login, else the one named. */
 static bool choose_account(struct work *w)
 {
-    if (w->account == NULL && w->conf.auth == CONF_AUTH_NONE) {
-        w->account = "me";
+    struct cmd *cmd = w->cmd;
+
+    if (cmd->account == NULL && cmd->conf.auth == CONF_AUTH_NONE) {
+        cmd->account = "me";
     }
-    if (w->account == NULL || w->account[0] == '\0' ||
-        strlen(w->account) > 255) {
-        (void)fputs("aside: there are several accounts: say which with -a\n",
-                    stderr);
+    if (cmd->account == NULL || cmd->account[0] == '\0' ||
+        strlen(cmd->account) > 255) {
+        (void)cmd_fail("there are several accounts", "say which with -a");
         return false;
     }
-    library_files_owner(w->account, w->owner);
+    library_files_owner(cmd->account, w->owner);
     return true;
 }
 
-static int run(struct work *w, const struct deed *deed, int n, char **names)
+static int run(struct cmd *cmd, const struct deed *deed)
 {
-    int status = 1;
+    struct work w = {.cmd = cmd};
+    int status = CMD_FAILED;
 
-    if (mkdir(w->conf.data, 0700) != 0 && errno != EEXIST) {
-        (void)fprintf(stderr, "aside: data: %s: %s\n", w->conf.data,
-                      strerror(errno));
-        return 1;
+    if (deed->makes && mkdir(cmd->conf.data, 0700) != 0 && errno != EEXIST) {
+        return cmd_fail(cmd->conf.data, strerror(errno));
     }
-    w->arena = arena_new(ARENA_BYTES);
-    if (w->arena != NULL && choose_account(w)) {
-        status = deed->run(w, n, names);
+    buf_init(&w.told_text, TOLD_BYTES);
+    buf_init(&w.refused_text, TOLD_BYTES);
+    json_begin(&w.told, &w.told_text);
+    json_open_array(&w.told);
+    json_begin(&w.refused_list, &w.refused_text);
+    json_open_array(&w.refused_list);
+    if (choose_account(&w)) {
+        status = deed->run(&w, cmd->n_words - 1, cmd->words + 1);
     }
-    arena_free(w->arena);
+    buf_free(&w.told_text);
+    buf_free(&w.refused_text);
     return status;
 }
 
 int cmd_library(int argc, char **argv)
 {
-    const struct deed *deed = find_deed(argc > 1 ? argv[1] : "");
-    struct work work = {.account = NULL};
-    const char *file = NULL;
-    char err[512];
-    int option;
-    int status;
+    struct cmd cmd;
+    int status = cmd_open(&cmd, argc, argv, USAGE);
 
-    if (deed == NULL) {
-        return usage();
+    if (status == CMD_DONE) {
+        const struct deed *deed = find_deed(&cmd);
+
+        status = deed == NULL ? cmd_misuse(argv[0], USAGE) : run(&cmd, deed);
     }
-    optind = 2;
-    while ((option = getopt(argc, argv, "c:a:")) != -1) {
-        switch (option) {
-        case 'c':
-            file = optarg;
-            break;
-        case 'a':
-            work.account = optarg;
-            break;
-        default:
-            return usage();
-        }
-    }
-    if (deed->names != (optind < argc)) {
-        return usage();
-    }
-    if (conf_load(file, &work.conf, err, sizeof(err)) != RC_OK) {
-        (void)fprintf(stderr, "aside: %s\n", err);
-        return 1;
-    }
-    log_open("aside", (enum log_level)work.conf.log_level);
-    status = run(&work, deed, argc - optind, argv + optind);
-    conf_free(&work.conf);
+    cmd_close(&cmd);
     return status;
 }

@@ -14,8 +14,8 @@ static enum rc put(struct json_out *json, void *arg)
 {
     const struct store_backup *b = arg;
 
-    json_kstr(json, "restored", b->file);
-    json_kstr(json, "kept", b->kept);
+    cmd_kstr(json, "restored", b->file);
+    cmd_kstr(json, "kept", b->kept);
     json_ki64(json, "library_files", b->files);
     json_ki64(json, "active_runs", b->active_runs);
     json_ki64(json, "as_of", b->view.as_of);
@@ -48,7 +48,8 @@ static int restore(struct cmd *cmd)
                  "what was there is kept in %s\n"
                  "all are logged out; tokens revoked since the backup are "
                  "good again: see aside token list\n",
-                 b.file, b.view.as_of, b.files, b.active_runs, b.kept);
+                 cmd_shown(cmd->arena, b.file), b.view.as_of, b.files,
+                 b.active_runs, b.kept);
     return CMD_DONE;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/cmd/cmd.h"
+#include "runtime/cmd/cmd_approval.h"
 #include "sql/base/clock.h"
 #include "sql/base/id.h"
 #include "sql/store_run.h"
@@ -47,6 +48,7 @@ static void put_run(struct json_out *json, const struct run *r)
                   : NULL);
     json_kstr(json, "reason", states_text(LIST_RUN_REASON, (int)r->reason));
     json_kstr(json, "title", r->title);
+    cmd_approval_put_waits(json, r);
     json_ki64(json, "created_at", r->created_ms);
     json_ki64_or_null(json, "ended_at", r->ended_ms);
     json_ki64(json, "requests_used", r->requests.used);
@@ -67,8 +69,10 @@ static enum rc put(struct json_out *json, void *arg)
     return RC_OK;
 }
 
-static void print_run(const struct run *r, int64_t now_ms)
+/* A second line tells what it waits for: it may be long. */
+static void print_run(struct arena *arena, const struct run *r, int64_t now_ms)
 {
+    const char *waits = cmd_approval_waits(arena, r);
     char id[ID_TEXT_BYTES];
     char at[CMD_TIME_BYTES];
     int64_t end = r->ended_ms != 0 ? r->ended_ms : now_ms;
@@ -76,7 +80,11 @@ static void print_run(const struct run *r, int64_t now_ms)
     (void)printf("%s\t%s\t%s\t%s\t%s\t%" PRId64 " s\t%s\n",
                  id_text(ID_RUN, r->id, id), cmd_time(r->created_ms, at),
                  states_text(LIST_RUN_KIND, (int)r->kind), state_word(r),
-                 why_word(r), (end - r->created_ms) / 1000, r->title);
+                 why_word(r), (end - r->created_ms) / 1000,
+                 cmd_shown(arena, r->title));
+    if (waits != NULL) {
+        (void)printf("    %s\n", waits);
+    }
 }
 
 /* One word: a state, or "active". */
@@ -116,7 +124,7 @@ static int show(struct cmd *cmd)
         return cmd_print_json(put, &list);
     }
     for (size_t i = 0; i < list.n; i++) {
-        print_run(&list.runs[i], clock_unix_ms());
+        print_run(cmd->arena, &list.runs[i], clock_unix_ms());
     }
     return CMD_DONE;
 }

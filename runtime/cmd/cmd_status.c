@@ -12,6 +12,7 @@
 #include "sql/store_library.h"
 #include "sql/store_run.h"
 #include "sql/store_server.h"
+#include "sql/store_storage.h"
 
 struct status {
     const struct cmd *cmd;
@@ -23,6 +24,8 @@ struct status {
     size_t n_servers;
     int64_t n_active;
     int64_t n_background;
+    int64_t n_awaiting;
+    enum storage storage;
     int64_t database_bytes; /* with its log */
 };
 
@@ -44,7 +47,10 @@ static enum rc count_active(struct cmd *cmd, struct status *s)
         struct run run;
 
         rc = store_run_get(cmd->store, 0, ids[i], false, cmd->arena, &run);
-        s->n_background += rc == RC_OK && run.kind == RUN_RESEARCH ? 1 : 0;
+        if (rc == RC_OK) {
+            s->n_background += run.kind == RUN_RESEARCH ? 1 : 0;
+            s->n_awaiting += run.state == RUN_AWAITING_INPUT ? 1 : 0;
+        }
     }
     s->n_active = (int64_t)n;
     return rc;
@@ -70,6 +76,7 @@ static enum rc look(struct cmd *cmd, struct status *s)
     }
     store_read_end(cmd->store);
     s->cmd = cmd;
+    s->storage = store_storage_look(cmd->store);
     s->runtime = store_lease_held(cmd->conf.data);
     s->database_bytes = size_of(cmd->arena, cmd->conf.data, "aside.db") +
                         size_of(cmd->arena, cmd->conf.data, "aside.db-wal");
@@ -102,12 +109,14 @@ static enum rc put(struct json_out *json, void *arg)
     json_kstr(json, "version", ASIDE_VERSION);
     json_kstr(json, "data", s->cmd->conf.data);
     json_ki64(json, "database_bytes", s->database_bytes);
+    json_kstr(json, "storage", store_storage_word(s->storage));
     json_kstr(json, "runtime", s->runtime ? "ok" : "absent");
     json_kstr(json, "model", state_word(s->model));
     json_kstr(json, "model_name", s->cmd->conf.model_name);
     json_kstr(json, "library", s->library.failures == 0 ? "ok" : "failing");
     json_ki64(json, "active_runs", s->n_active);
     json_ki64(json, "active_research", s->n_background);
+    json_ki64(json, "awaiting", s->n_awaiting);
     json_key(json, "servers");
     json_open_array(json);
     for (size_t i = 0; i < s->n_servers; i++) {
@@ -115,7 +124,7 @@ static enum rc put(struct json_out *json, void *arg)
         json_kstr(json, "kind", s->servers[i].kind);
         json_kstr(json, "name", s->servers[i].name);
         json_kstr(json, "state", state_word(s->servers[i].state));
-        json_kstr(json, "detail", s->servers[i].detail);
+        cmd_kstr(json, "detail", s->servers[i].detail);
         json_close_object(json);
     }
     json_close_array(json);
@@ -127,22 +136,24 @@ static enum rc put(struct json_out *json, void *arg)
 static void print(const struct status *s)
 {
     (void)printf("version   %s\n", ASIDE_VERSION);
-    (void)printf("data      %s, %.1f MB\n", s->cmd->conf.data,
-                 (double)s->database_bytes / 1e6);
+    (void)printf("data      %s, %.1f MB, %s\n", s->cmd->conf.data,
+                 (double)s->database_bytes / 1e6,
+                 store_storage_word(s->storage));
     (void)printf("runtime   %s\n",
                  s->runtime ? "ok" : "absent: nothing is answered");
     (void)printf("model     %s (%s)\n", state_word(s->model),
-                 s->cmd->conf.model_name);
+                 cmd_shown(s->cmd->arena, s->cmd->conf.model_name));
     (void)printf("library   %s\n", s->library.failures == 0
                                        ? "ok"
                                        : "cannot be read; it is tried again");
-    (void)printf("active    %" PRId64 ", of these %" PRId64 " research\n",
-                 s->n_active, s->n_background);
+    (void)printf("active    %" PRId64 ", of these %" PRId64
+                 " research; %" PRId64 " wait for you\n",
+                 s->n_active, s->n_background, s->n_awaiting);
     for (size_t i = 0; i < s->n_servers; i++) {
         (void)printf("%-9s %s: %s%s%s\n", s->servers[i].kind,
                      s->servers[i].name, state_word(s->servers[i].state),
                      s->servers[i].detail[0] == '\0' ? "" : ", ",
-                     s->servers[i].detail);
+                     cmd_shown(s->cmd->arena, s->servers[i].detail));
     }
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime/cmd/cmd.h"
-#include "sql/base/doorbell.h"
 #include "sql/base/id.h"
 #include "sql/base/secret.h"
 #include "sql/base/utf8.h"
@@ -25,17 +24,6 @@ struct work {
     struct token *list;
     size_t n;
 };
-
-/* Polls that wait may have lost their right. */
-static void ring(const struct cmd *cmd)
-{
-    struct doorbell *bell;
-
-    if (doorbell_open(cmd->conf.data, &bell) == RC_OK) {
-        doorbell_ring(bell);
-        doorbell_close(bell);
-    }
-}
 
 static bool choose_account(struct work *w)
 {
@@ -81,6 +69,18 @@ static void print_made(const struct work *w)
                   states_text(LIST_ACCESS_SCOPE, (int)w->out.scope),
                   cmd_time(w->out.expires_ms, at));
     (void)printf("%s\n", w->secret);
+}
+
+/* Nobody will see it again. */
+static int shown_or_lost(const struct work *w, int status)
+{
+    char id[ID_TEXT_BYTES];
+
+    if (status == CMD_DONE && fflush(stdout) == 0) {
+        return CMD_DONE;
+    }
+    return cmd_fail(id_text(ID_TOKEN, w->out.id, id),
+                    "its secret could not be shown and is lost; revoke it");
 }
 
 static bool is_name(const char *name)
@@ -136,9 +136,10 @@ static int add(struct work *w)
                                 "it has 100 tokens already; revoke one")
                      : cmd_fail_rc("the token cannot be made", rc);
     } else if (w->cmd->json) {
-        status = cmd_print_json(put_made, w);
+        status = shown_or_lost(w, cmd_print_json(put_made, w));
     } else {
         print_made(w);
+        status = shown_or_lost(w, CMD_DONE);
     }
     secret_forget(w->secret, sizeof(w->secret));
     return status;
@@ -159,7 +160,7 @@ static enum rc put_list(struct json_out *json, void *arg)
     return RC_OK;
 }
 
-static void print_token(const struct token *t)
+static void print_token(struct arena *arena, const struct token *t)
 {
     char id[ID_TEXT_BYTES];
     char until[CMD_TIME_BYTES];
@@ -170,7 +171,8 @@ static void print_token(const struct token *t)
     }
     (void)printf("%s\t%s\t%s\t%s\t%s\n", id_text(ID_TOKEN, t->id, id),
                  states_text(LIST_ACCESS_SCOPE, (int)t->scope),
-                 cmd_time(t->expires_ms, until), used, t->name);
+                 cmd_time(t->expires_ms, until), used,
+                 cmd_shown(arena, t->name));
 }
 
 static int list(struct work *w)
@@ -197,7 +199,7 @@ static int list(struct work *w)
         return cmd_print_json(put_list, w);
     }
     for (size_t i = 0; i < w->n; i++) {
-        print_token(&w->list[i]);
+        print_token(w->cmd->arena, &w->list[i]);
     }
     return CMD_DONE;
 }
@@ -238,7 +240,7 @@ static int drop(struct work *w)
                    ? cmd_fail(w->cmd->words[1], "there is no such token")
                    : cmd_fail_rc(w->cmd->words[1], rc);
     }
-    ring(w->cmd);
+    cmd_ring(w->cmd); /* polls that wait may have lost their right */
     return w->cmd->json ? cmd_print_json(put_one, w) : CMD_DONE;
 }
 

@@ -7,13 +7,16 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "runtime/cmd/cmd.h"
+#include "runtime/cmd/cmd_approval.h"
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/id.h"
 #include "sql/store_change.h"
 #include "sql/store_run.h"
+#include "sql/store_storage.h"
 
 #define PAGE_CHANGES 200
 #define PAGE_BYTES   ((size_t)1 << 20)
@@ -54,6 +57,7 @@ static enum rc put(struct json_out *json, void *arg)
         json_kstr(json, "state",
                   states_text(LIST_RUN_STATE, (int)line->run->state));
         json_kstr(json, "progress", line->run->progress);
+        cmd_approval_put_waits(json, line->run);
     }
     return RC_OK;
 }
@@ -63,9 +67,15 @@ static int print(const struct watch *w, struct line *line)
     const struct change *c = line->change;
     char run[ID_TEXT_BYTES] = "-";
     char at[CMD_TIME_BYTES];
+    const char *last = "";
 
     if (w->cmd->json) {
         return cmd_print_json(put, line);
+    }
+    if (line->run != NULL) {
+        last = cmd_approval_waits(w->cmd->arena, line->run);
+        last =
+            last != NULL ? last : cmd_shown(w->cmd->arena, line->run->progress);
     }
     if (c->run_id != 0) {
         (void)id_text(ID_RUN, c->run_id, run);
@@ -75,8 +85,8 @@ static int print(const struct watch *w, struct line *line)
                  line->run == NULL
                      ? "-"
                      : states_text(LIST_RUN_STATE, (int)line->run->state),
-                 line->run == NULL ? "" : line->run->progress);
-    return fflush(stdout) == 0 ? CMD_DONE : cmd_fail_rc("printing", RC_IO);
+                 last);
+    return fflush(stdout) == 0 ? CMD_DONE : CMD_FAILED;
 }
 
 /* Answers are long and read elsewhere: their parts are not told. */
@@ -107,6 +117,14 @@ static int tell(struct watch *w, const struct change *c)
                                              : cmd_fail_rc("reading", rc);
 }
 
+/* How the Run is, whatever the feed has told. */
+static int tell_now(struct watch *w, int64_t as_of)
+{
+    return tell(w, &(struct change){.seq = as_of,
+                                    .kind = CHANGE_RUN_UPDATED,
+                                    .run_id = w->run_id});
+}
+
 static int tell_page(struct watch *w, bool *more)
 {
     struct change_page page = {.changes = NULL};
@@ -122,12 +140,49 @@ static int tell_page(struct watch *w, bool *more)
              i++) {
             status = tell(w, &page.changes[i]);
         }
+        if (rc == RC_OK && status == CMD_DONE && page.reset && w->run_id != 0) {
+            status = tell_now(w, view.as_of);
+        }
         store_read_end(w->cmd->store);
     }
     w->after = page.reset ? view.as_of : page.next;
     *more = page.more;
     arena_reset(w->cmd->arena);
     return rc == RC_OK ? status : cmd_fail_rc("the feed cannot be read", rc);
+}
+
+/* What the feed need not tell: the Run was deleted with its conversation, or the
+ * database is no longer the one that was opened. */
+static int still_there(struct watch *w)
+{
+    struct run run;
+    enum rc rc;
+
+    if (store_storage_look(w->cmd->store) == STORAGE_REPLACED) {
+        return cmd_fail(w->cmd->conf.data,
+                        "the database was replaced or removed; watch anew");
+    }
+    if (w->run_id == 0 || w->ended) {
+        return CMD_DONE;
+    }
+    rc = store_run_get(w->cmd->store, w->account_id, w->run_id, false,
+                       w->cmd->arena, &run);
+    if (rc == RC_NOT_FOUND) {
+        return cmd_fail(w->cmd->words[0], "the Run was deleted");
+    }
+    return rc == RC_OK ? CMD_DONE : cmd_fail_rc("reading", rc);
+}
+
+/* Until something may have changed. CMD_FAILED: nobody reads any more. */
+static int sleep_or_leave(const struct watch *w)
+{
+    struct pollfd fd[] = {{.fd = doorbell_fd(w->bell), .events = POLLIN},
+                          {.fd = STDOUT_FILENO}};
+
+    (void)poll(fd, 2, LOOK_MS);
+    (void)doorbell_drain(w->bell);
+    return (fd[1].revents & (POLLERR | POLLHUP | POLLNVAL)) == 0 ? CMD_DONE
+                                                                 : CMD_FAILED;
 }
 
 static int follow(struct watch *w)
@@ -140,11 +195,11 @@ static int follow(struct watch *w)
         while (status == CMD_DONE && more && !w->ended) {
             status = tell_page(w, &more);
         }
+        if (status == CMD_DONE) {
+            status = still_there(w);
+        }
         if (status == CMD_DONE && !w->ended) {
-            struct pollfd fd = {.fd = doorbell_fd(w->bell), .events = POLLIN};
-
-            (void)poll(&fd, 1, LOOK_MS);
-            (void)doorbell_drain(w->bell);
+            status = sleep_or_leave(w);
         }
     }
     return status == CMD_DONE && w->state != RUN_COMPLETED ? CMD_FAILED
@@ -168,11 +223,7 @@ static enum rc begin(struct watch *w)
     }
     w->after = view.as_of;
     if (w->run_id != 0) {
-        rc = tell(w, &(struct change){.seq = view.as_of,
-                                      .kind = CHANGE_RUN_UPDATED,
-                                      .run_id = w->run_id}) == CMD_DONE
-                 ? RC_OK
-                 : RC_IO;
+        rc = tell_now(w, view.as_of) == CMD_DONE ? RC_OK : RC_IO;
         rc = rc == RC_OK && !w->found ? RC_NOT_FOUND : rc;
     }
     store_read_end(cmd->store);

@@ -34,25 +34,6 @@ void log_open(const char *name, enum log_level least)
     least_level = least;
 }
 
-/* Control characters, the two-byte ones of C1 included, could move a reader's
- * cursor or forge a line. */
-static void replace_controls(char *s, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)s[i];
-        unsigned char next = i + 1 < len ? (unsigned char)s[i + 1] : 0;
-
-        if (c == '\n' || c == '\r' || c == '\t') {
-            s[i] = ' ';
-        } else if (c < 0x20 || c == 0x7f) {
-            s[i] = '?';
-        } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
-            s[i] = '?';
-            s[i + 1] = '?';
-        }
-    }
-}
-
 static size_t put_head(char *line, size_t size, enum log_level level,
                        const char *about)
 {
@@ -98,7 +79,7 @@ void log_at(enum log_level level, const char *about, const char *fmt, ...)
         mask_text(line + used, text_len);
         used += utf8_complete_len(line + used, text_len);
     }
-    replace_controls(line, used);
+    utf8_tame(line, used);
     line[used++] = '\n';
     /* There is nowhere left to report a failing log. */
     ssize_t ignored = write(STDERR_FILENO, line, used);

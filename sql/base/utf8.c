@@ -124,3 +124,52 @@ void utf8_one_line(char *text)
         }
     }
 }
+
+/* Of a well-formed sequence. */
+static uint32_t code_point(const char *s, size_t n)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = (unsigned char)s[0] & first[n];
+
+    for (size_t i = 1; i < n; i++) {
+        code = code << 6 | ((unsigned char)s[i] & 0x3f);
+    }
+    return code;
+}
+
+uint32_t utf8_unruly(const char *s, size_t len, size_t *n)
+{
+    /* C0; DEL and C1; Unicode's Bidi_Control, and its line and paragraph
+     * separators. */
+    static const uint32_t range[][2] = {
+        {0x01, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
+        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+    };
+    uint32_t code;
+
+    if (sequence_at(s, len, n) != WELL_FORMED) {
+        return 0xfffd;
+    }
+    code = code_point(s, *n);
+    for (size_t i = 0; i < sizeof(range) / sizeof(range[0]); i++) {
+        if (code >= range[i][0] && code <= range[i][1]) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+void utf8_tame(char *s, size_t len)
+{
+    size_t n;
+
+    for (size_t i = 0; i < len; i += n) {
+        if (s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
+            s[i] = ' ';
+            n = 1;
+        } else if (s[i] == '\0' || utf8_unruly(s + i, len - i, &n) != 0) {
+            n = s[i] == '\0' ? 1 : n;
+            memset(s + i, '?', n);
+        }
+    }
+}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* True if s[0..len) is well-formed UTF-8: no overlong form, no surrogate,
  * nothing above U+10FFFF. A NUL byte is well-formed. */
@@ -25,5 +26,16 @@ size_t utf8_repair(const char *s, size_t len, char *out);
 
 /* Line ends and other control characters become spaces. */
 void utf8_one_line(char *text);
+
+/* What stands at s, of len > 0 bytes: its code point if it could move a cursor,
+ * hide what stands beside it or turn its order round (control characters of C0
+ * and C1, line and paragraph separators, marks of direction); U+FFFD if it is no
+ * UTF-8; else 0. *n: its bytes. */
+uint32_t utf8_unruly(const char *s, size_t len, size_t *n);
+
+/* Make s[0..len) harmless where it is read, in place and of the same length: for
+ * terminals and logs. Tabs and line ends become spaces, so that a line stays one
+ * with its columns; all else that is unruly becomes "?" for each byte. */
+void utf8_tame(char *s, size_t len);
 
 #endif

@@ -4,15 +4,16 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { bin, temporaryDir } from '../support/harness.mjs';
+import { bin, eventually, temporaryDir } from '../support/harness.mjs';
 import { bodyOf } from '../support/http.mjs';
+import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -23,6 +24,22 @@ const asJson = async (env, ...args) => {
   assert.match(r.stdout, /^\{.*\}\n$/, r.stderr);
   return { code: r.code, ...JSON.parse(r.stdout) };
 };
+
+/** The same in a shell, for its redirections: "$aside" is the program. */
+const shell = (env, line, ...args) => promisify(execFile)('sh', ['-c', line, 'sh', ...args],
+  { env: { ...env, aside: bin('aside') } })
+  .then((r) => ({ code: 0, ...r }), (e) => ({ code: e.code, signal: e.signal, stdout: e.stdout, stderr: e.stderr }));
+
+async function fifo(dir) {
+  const name = path.join(dir, 'fifo');
+  await rm(name, { force: true });
+  await promisify(execFile)('mkfifo', [name]);
+  return name;
+}
+
+/** What moves a cursor, forges a line or turns text round; tabs and line ends are the command's own. */
+// eslint-disable-next-line no-control-regex
+const WILD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]/u;
 
 test('status says whether all is well, and what is not', BOUND, async (t) => {
   const { aside, model, research, ended } = await started(t);
@@ -91,7 +108,7 @@ test('runs lists what an account has, by state', BOUND, async (t) => {
 });
 
 test('watch tells of a Run until it ends, and how', BOUND, async (t) => {
-  const { aside, model, research, stop } = await started(t);
+  const { aside, model, research, stop, conv, sql } = await started(t);
   const watched = async (end) => {
     model.next('research', async (req, reply) => {
       reply.text('I look ');
@@ -132,6 +149,37 @@ test('watch tells of a Run until it ends, and how', BOUND, async (t) => {
   // One that has ended is told of at once.
   assert.equal((await run(aside.env, 'watch', done.id)).code, 0);
   assert.match((await run(aside.env, 'watch', 'run_99')).stderr, /no such Run of this account/);
+
+  // Nobody reads any more, the Run is deleted, the database goes: each ends it.
+  model.next('research', async (req, reply) => {
+    reply.text('I look ');
+    await reply.hold('looking');
+  });
+  const { id } = await research('How do tides work?');
+  await model.held('looking');
+  const left = await shell(aside.env, '{ "$aside" watch "$1"; echo "ended $?" >&2; } | head -1', id);
+  assert.deepEqual([left.stdout.split('\n').length, left.stderr], [2, 'ended 1\n']);
+  const until = async (words, cause, why) => {
+    const child = spawn(bin('aside'), ['watch', ...words], { env: aside.env });
+    const said = [];
+    child.stderr.on('data', (piece) => said.push(piece));
+    const over = once(child, 'exit');
+    if (words.length > 0) {
+      await once(child.stdout, 'data');
+    }
+    await cause();
+    assert.deepEqual((await over)[0], 1);
+    assert.match(Buffer.concat(said).toString(), why);
+  };
+  await until([id], async () => {
+    await stop(id);
+    await aside.api('DELETE', `/conversations/${conv}`);
+  }, /^$/);
+  await aside.kill('asided');
+  const other = (await aside.api('POST', '/conversations', {})).json.conversation.id;
+  const { run: late } = (await aside.api('POST', `/conversations/${other}/messages`, { body: 'Hello' })).json;
+  await until([late.id], () => sql(`PRAGMA foreign_keys=ON; DELETE FROM conversation WHERE id = ${other.slice(5)}`),
+    /the Run was deleted/);
 });
 
 test('config check takes what a start would take, and names what is wrong', BOUND, async (t) => {
@@ -146,6 +194,183 @@ test('config check takes what a start would take, and names what is wrong', BOUN
   assert.deepEqual([wrong.code, wrong.ok], [1, false]);
   assert.match(wrong.error, /aside\.conf:2: unknown key "modle\.url"/);
   assert.match((await run(env, 'config', 'check', '-c', `${file}.gone`)).stderr, /aside: configuration: /);
+});
+
+/** How each verb is called with --json, by its name; a fresh account is `me`. What is left out prints JSON anyway, or runs everything. */
+const AS_JSON = {
+  account: ['list'], approve: ['appr_1'], audit: [], backup: ['copy'], check: [], config: ['check'], deny: ['appr_1'],
+  doctor: [], index: [], library: ['list'], restore: ['copy'], runs: [], status: [], token: ['list', '-a', 'me'],
+  watch: ['run_1'],
+};
+const NO_JSON = ['read', 'run'];
+/** These cannot be done here, and say so. */
+const REFUSED = { approve: /no such approval/, deny: /no such approval/, restore: /not restored/ };
+
+test('every verb takes --json, prints one object, and fails when it cannot be printed', BOUND, async (t) => {
+  const { aside, send, ended } = await started(t);
+  await ended((await send('Hello')).run.id);
+  const page = path.join(aside.dir, 'page.md');
+  await writeFile(page, '# A page\n');
+  assert.equal((await asJson(aside.env, 'library', 'add', page)).files[0].name, 'page.md');
+  assert.equal((await asJson(aside.env, 'token', 'add', '-a', 'me', 'laptop')).token.name, 'laptop');
+  const { stdout } = await run(aside.env, 'help');
+  const verbs = [...stdout.matchAll(/^ {2}aside (\w+) (.*)$/gm)];
+  assert.deepEqual(verbs.map((v) => v[1]).sort(), [...Object.keys(AS_JSON), ...NO_JSON].sort());
+  for (const [, verb, usage] of verbs.filter((v) => !NO_JSON.includes(v[1]))) {
+    assert.match(usage, /\[--json\]/, verb);
+    const args = AS_JSON[verb].map((x) => (x === 'copy' ? path.join(aside.dir, `${verb}.db`) : x));
+    const done = await run(aside.env, verb, ...args, '--json');
+    if (REFUSED[verb]) {
+      assert.deepEqual([done.code, done.stdout], [1, ''], verb);
+      assert.match(done.stderr, REFUSED[verb]);
+      continue;
+    }
+    assert.equal(done.code, 0, `${verb}: ${done.stderr}`);
+    assert.equal(done.stdout.trim().split('\n').length, 1, done.stdout);
+    assert.equal(typeof JSON.parse(done.stdout), 'object', verb);
+    for (const json of [[], ['--json']]) {
+      const force = verb === 'backup' ? ['--force'] : [];
+      for (const to of ['>/dev/full', '>&-']) {
+        const lost = await shell(aside.env, `"$aside" "$@" ${to}`, verb, ...args, ...json, ...force);
+        assert.deepEqual([lost.code, lost.stdout], [1, ''], `${verb} ${json} ${to} ${lost.stderr}`);
+        assert.match(lost.stderr, /^aside: /, `${verb} ${json} ${to}`);
+      }
+    }
+  }
+  // What was closed did not become the file that was opened next.
+  assert.equal((await run(aside.env, 'check')).code, 0);
+  assert.equal((await readFile(path.join(aside.dir, 'backup.db'), 'latin1')).slice(0, 15), 'SQLite format 3');
+  assert.match((await shell(aside.env, '"$aside" token add -a me lost >/dev/full')).stderr,
+    /aside: tok_\d+: its secret could not be shown and is lost; revoke it/);
+  // A reader that has left ends it without noise, and not by a signal.
+  for (const more of ['', ' --json']) {
+    const left = await shell(aside.env, `{ read go; "$aside" runs${more}; echo $? >&2; } < "$1" | (exec <&-; echo > "$1")`,
+      await fifo(aside.dir));
+    assert.equal(left.stderr, '1\n');
+  }
+  assert.match((await run(aside.env, 'runs', '--help')).stdout, /^usage: aside runs \[-c file\]/);
+  assert.match((await run(aside.env, 'help', 'runs')).stdout, /^usage: aside runs /);
+  assert.match((await run(aside.env, '--version')).stdout, /^aside \d+\.\d+\.\d+\n$/);
+});
+
+test('no text of others reaches the terminal as it is, and none breaks the JSON', BOUND, async (t) => {
+  const { aside, research, send, ended, sql } = await started(t);
+  const wild = '\u001b]0;own\u0007\u001b[2J\u009b31m\u202eback\u2066\u2028next\u007f';
+  await ended((await send('Hello')).run.id);
+  const { id } = await research('How do tides work?');
+  await ended(id);
+  const n = Number(id.slice(4));
+  const quoted = `CAST(x'${Buffer.from(`${wild}\tcolumn\nline`).toString('hex')}' AS TEXT)`;
+  await sql(`UPDATE run SET title = ${quoted}, progress = ${quoted} WHERE id = ${n};
+    INSERT INTO server (kind, name, state, detail, tools, changed_ms) VALUES ('mcp', 'x', 'unreachable', ${quoted}, 0, 1)`);
+  const names = wild.replaceAll(/[\u0000-\u001f\u007f]/g, ''); // eslint-disable-line no-control-regex
+  assert.equal((await run(aside.env, 'account', 'add', names)).code, 0);
+  assert.equal((await run(aside.env, 'token', 'add', '-a', names, names)).code, 0);
+  const wildFile = path.join(aside.dir, `a${names.replaceAll('/', '')}.md`);
+  await writeFile(wildFile, '# Wild\n\nA page.\n');
+  const shown = async (...args) => {
+    const r = await run(aside.env, ...args);
+    assert.ok(!WILD.test(r.stdout + r.stderr), `${args.join(' ')}: ${JSON.stringify(r.stdout + r.stderr)}`);
+    return r;
+  };
+  const lines = (await shown('runs')).stdout.trim().split('\n');
+  assert.deepEqual(lines.map((line) => line.split('\t').length), [7, 7]);
+  await shown('watch', id);
+  await shown('status');
+  await shown('account', 'list');
+  await shown('account', 'add', names);
+  await shown('account', 'add', wild);
+  await shown('token', 'list', '-a', names);
+  await shown('audit');
+  await shown('library', 'add', wildFile);
+  await shown('library', 'list');
+  await shown('library', 'remove', wild);
+  await shown('runs', wild);
+  await shown('runs', '-a', wild);
+  await shown('watch', wild);
+  await shown('config', 'check', '-c', wild);
+  await shown('restore', wild);
+  await shown('backup', `${aside.dir}/${wild}`);
+  await writeFile(path.join(aside.dir, 'wild.conf'), `${wild} = x\n`);
+  await shown('config', 'check', '-c', path.join(aside.dir, 'wild.conf'));
+
+  const all = await asJson(aside.env, 'runs');
+  assert.equal(all.runs[0].title, `${wild}\tcolumn\nline`, 'as it is');
+  assert.equal((await asJson(aside.env, 'account', 'list')).accounts.at(-1).name, names);
+  const gone = await asJson(aside.env, 'library', 'remove', wild);
+  assert.deepEqual([gone.code, gone.ok, gone.refused[0].name], [1, false, wild]);
+  // Names of the file system need not be UTF-8.
+  const odd = await shell(aside.env, 'f="$(printf "$1/\\377.db")"; "$aside" backup --json "$f"', aside.dir);
+  assert.equal(odd.code, 0, odd.stderr);
+  assert.match(JSON.parse(odd.stdout).file, /\ufffd\.db$/);
+  const added = await shell(aside.env, 'f="$(printf "$1/b\\377.md")"; echo x > "$f"; "$aside" library add --json "$f"', aside.dir);
+  assert.equal(typeof JSON.parse(added.stdout), 'object');
+  assert.match((await shell(aside.env, '"$aside" runs "$(printf "\\377\\233")"')).stderr, /^aside: \?\?: expected/);
+});
+
+test('a call that waits is shown exactly, and decided on as in the page', BOUND, async (t) => {
+  const mcp = await ScriptedMcp.start({ t });
+  mcp.tool('write', {}, (call) => call.text('written'));
+  const { aside, model, research, whole } = await started(t, { 'mcp.a.url': mcp.url });
+  await aside.part('asided').logged(/mcp\.a ready/);
+  const exact = '{"text": "a \\u003cb\\u003e",  "n":1e2}';
+  model.next('research', (req, reply) => reply.call(['a__write', exact]));
+  model.next('research', (req, reply) => reply.call(['a__write', '{"n":2}']));
+  model.next('research', (req, reply) => reply.call(['a__write', '{"n":3}']));
+  model.next('research', (req, reply) => reply.call(['a__write', '{"n":4}']));
+  model.next('research', (req, reply) => reply.report('Done.'));
+  const { id } = await research('write it down');
+  const waits = (what) => aside.until((s) => {
+    const r = s.runs.get(id);
+    return r?.approval && r.approval.arguments === what ? r.approval : null;
+  }, { what: `it asks for ${what}` });
+  const first = await waits(exact);
+
+  const listed = (await asJson(aside.env, 'runs', 'active')).runs[0];
+  assert.deepEqual([listed.state, listed.question, listed.approval.id, listed.approval.tool, listed.approval.arguments],
+    ['awaiting_input', null, first.id, 'a__write', exact]);
+  assert.ok((await run(aside.env, 'runs')).stdout.includes(`\n    waits for ${first.id}: a__write ${exact}\n`));
+  assert.equal((await asJson(aside.env, 'status')).awaiting, 1);
+  const watching = spawn(bin('aside'), ['watch', id], { env: aside.env });
+  t.after(() => watching.kill());
+  const [line] = await once(createInterface({ input: watching.stdout }), 'line');
+  assert.match(line, new RegExp(`\tawaiting_input\twaits for ${first.id}: a__write `));
+  watching.kill();
+
+  const refused = async (args, why) => {
+    const r = await run(aside.env, ...args);
+    assert.deepEqual([r.code, r.stdout], [1, ''], args.join(' '));
+    assert.match(r.stderr, why);
+  };
+  await refused(['approve', 'run_1'], /an approval's id is like appr_7/);
+  await refused(['approve', 'appr_99'], /no such approval of this account/);
+  await refused(['deny', first.id, ''], /a note has 1 to 4000 bytes/);
+  await refused(['deny', first.id, 'x'.repeat(4001)], /a note has 1 to 4000 bytes/);
+  assert.equal((await run(aside.env, 'account', 'add', 'other')).code, 0);
+  await refused(['approve', '-a', 'other', first.id], /no such approval of this account/);
+  assert.equal((await run(aside.env, 'approve')).code, 2);
+  assert.equal((await run(aside.env, 'deny', '--run', first.id)).code, 2);
+  assert.equal((await waits(exact)).state, 'open');
+
+  const once1 = await asJson(aside.env, 'approve', first.id);
+  assert.deepEqual([once1.code, once1.approval.state, once1.run_state, once1.replayed],
+    [0, 'approved_once', 'running', false]);
+  const again = await asJson(aside.env, 'approve', first.id);
+  assert.deepEqual([again.code, again.approval.state, again.replayed], [0, 'approved_once', true]);
+  await refused(['deny', first.id], /it was decided otherwise/);
+  const second = await waits('{"n":2}');
+  assert.match((await run(aside.env, 'deny', second.id, 'Better wait.')).stdout,
+    new RegExp(`^${second.id}\tdenied\t${id}\trunning\n$`));
+  const third = await waits('{"n":3}');
+  assert.equal((await asJson(aside.env, 'approve', '--run', third.id)).approval.state, 'approved_run');
+  const end = await whole(id);
+  assert.equal(end.run.state, 'completed');
+  assert.ok(model.requests.some((r) => JSON.stringify(r.body.messages).includes('Better wait.')), 'the model is told');
+  assert.deepEqual(mcp.calls.map((c) => c.args.n), [100, 3, 4]);
+  assert.equal(end.tool_calls.find((c) => c.approval?.state === 'denied').approval.note, 'Better wait.');
+  const log = (await asJson(aside.env, 'audit')).audit.filter((a) => a.action === 'approval.decide');
+  assert.deepEqual(log.map((a) => [a.actor, a.subject, a.outcome]), [
+    ['command', third.id, 'approved_run'], ['command', second.id, 'denied'], ['command', first.id, 'approved_once']]);
 });
 
 /** A web server in front of Aside that does with each request what it is told. */
