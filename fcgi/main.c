@@ -190,6 +190,9 @@ static enum rc start_park(struct parts *p, size_t threads)
         .busy_ms = p->conf.busy_timeout_ms,
         .bell = p->bell,
         .max = parked_limit(p->conf.poll_max_parked, threads),
+        .max_each = p->conf.auth == CONF_AUTH_NONE
+                        ? 0
+                        : (size_t)p->conf.poll_max_per_account,
         .read = h_changes_read,
         .stands = h_changes_stands,
         .reply = h_changes_reply,

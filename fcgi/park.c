@@ -40,6 +40,7 @@
 struct group {
     char *account;
     struct waiter *first;
+    size_t n;
     struct group *next; /* in the bucket */
 };
 
@@ -215,6 +216,7 @@ static bool join_group(struct park *p, struct waiter *w)
         g->first->link = &w->newer;
     }
     g->first = w;
+    g->n++;
     return true;
 }
 
@@ -235,6 +237,7 @@ static void free_group(struct park *p, struct group *g)
 
 static void leave_group(struct park *p, struct waiter *w)
 {
+    w->group->n--;
     *w->link = w->newer;
     if (w->newer != NULL) {
         w->newer->link = w->link;
@@ -432,6 +435,12 @@ static void refuse(struct park *p, struct waiter *w, enum rc rc)
     (void)atomic_fetch_sub(&p->count, 1);
 }
 
+/* One account must not have all the places. */
+static bool is_beyond(const struct park *p, const struct group *g)
+{
+    return p->options.max_each > 0 && g->n > p->options.max_each;
+}
+
 static void settle_in(struct park *p, struct waiter *w)
 {
     struct epoll_event e = {.events = EPOLLRDHUP, .data.ptr = w};
@@ -451,6 +460,8 @@ static void settle_in(struct park *p, struct waiter *w)
         log_error(NULL, "cannot watch a peer: %s", strerror(errno));
         p->options.reply(w->req, RC_IO, NULL, 0);
         release(p, w);
+    } else if (is_beyond(p, w->group)) {
+        read_waiter(p, w, true);
     } else if (missed || w->cursor < p->seen) {
         read_waiter(p, w, false);
     }

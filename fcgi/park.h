@@ -36,6 +36,8 @@ struct park_options {
     int64_t busy_ms;
     struct doorbell *bell; /* rung by others; drained by the waker alone */
     size_t max;            /* waiting requests */
+    size_t max_each;       /* of one account; 0: max. One more is answered at
+                            * once, as at its deadline */
     /* Append the complete reply about account's changes after *cursor to out.
      * RC_NOT_FOUND: there are none and even_if_none is false; *cursor is then
      * moved up to what was read. The store is the waker's. */

@@ -65,6 +65,7 @@ START_TEST(defaults)
     ck_assert_int_eq(c.busy_timeout_ms, 2000);
     ck_assert_int_eq(c.max_wait_seconds, 86400);
     ck_assert_int_eq(c.poll_max_parked, 8000);
+    ck_assert_int_eq(c.poll_max_per_account, 256);
     ck_assert_int_eq(c.retention_days, 0);
     ck_assert_int_eq(c.retention_conversations, 0);
     ck_assert_int_eq(c.offline_words_per_second, 40);

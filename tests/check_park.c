@@ -20,6 +20,7 @@
 #include "tests/support/written.h"
 
 #define MAX_PARKED 120
+#define MAX_EACH   110
 #define SOON_MS    4000 /* below the fallback of 5 s, for a busy machine */
 
 static const struct conf CONF = {
@@ -89,6 +90,7 @@ static void set_up(void)
     struct park_options parking = {.dir = dir,
                                    .busy_ms = 2000,
                                    .max = MAX_PARKED,
+                                   .max_each = MAX_EACH,
                                    .read = counted_read,
                                    .reply = h_changes_reply};
     struct serve_options serving = {.n_threads = 3,
@@ -375,16 +377,44 @@ START_TEST(a_full_table_answers_at_once)
     int fd[MAX_PARKED];
 
     for (int i = 0; i < MAX_PARKED; i++) {
-        fd[i] = start_poll("ada", 0, 30);
+        fd[i] = start_poll(i % 2 == 0 ? "ada" : "bob", 0, 30);
     }
     await_parked(MAX_PARKED);
-    (void)assert_told(start_poll("ada", 0, 30), 0);
+    (void)assert_told(start_poll("cyd", 0, 30), 0);
     (void)close(fd[0]);
     await_parked(MAX_PARKED - 1);
     for (int i = 1; i < MAX_PARKED; i++) {
         (void)close(fd[i]);
     }
     await_parked(0);
+}
+END_TEST
+
+START_TEST(an_account_has_no_more_places_than_its_own)
+{
+    int fd[MAX_EACH];
+    int other;
+
+    for (int i = 0; i < MAX_EACH; i++) {
+        fd[i] = start_poll("ada", 0, 30);
+    }
+    await_parked(MAX_EACH);
+    (void)assert_told(start_poll("ada", 0, 30), 0);
+    await_parked(MAX_EACH);
+    other = start_poll("bob", 0, 30);
+    await_parked(MAX_EACH + 1);
+    /* A place that becomes free is the account's again. */
+    (void)close(fd[0]);
+    await_parked(MAX_EACH);
+    fd[0] = start_poll("ada", 0, 30);
+    await_parked(MAX_EACH + 1);
+    (void)commit("ada");
+    for (int i = 0; i < MAX_EACH; i++) {
+        (void)assert_told(fd[i], 1);
+    }
+    await_parked(1);
+    (void)commit("bob");
+    (void)assert_told(other, 1);
 }
 END_TEST
 
@@ -501,6 +531,7 @@ Suite *park_suite(void)
     tcase_add_test(tcase, a_cursor_of_another_feed_is_reset);
     tcase_add_test(tcase, r04_a_hang_up_frees_the_place);
     tcase_add_test(tcase, a_full_table_answers_at_once);
+    tcase_add_test(tcase, an_account_has_no_more_places_than_its_own);
     tcase_add_test(tcase, the_end_answers_all);
     tcase_add_test(tcase, no_change_is_told_late_twice_or_never);
     suite_add_tcase(suite, tcase);

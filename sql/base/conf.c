@@ -168,6 +168,9 @@ static const struct row ROW[] = {
            "all."),
     NUMBER("poll.max_parked", 8000, 1, 1000000, poll_max_parked,
            "Waiting polls that one responder holds."),
+    NUMBER("poll.max_per_account", 256, 0, 1000000, poll_max_per_account,
+           "Of these, how many may be one account's, unless `auth = none`; "
+           "further ones are answered at once. `0`: all."),
     NUMBER("limit.account_per_minute", 6000, 0, 1000000,
            limit_account_per_minute,
            "Writes of one account in a minute, at one responder; `0`: any "

@@ -101,7 +101,9 @@ struct conf {
     /* What an account keeps; 0: all. */
     int64_t retention_days;          /* retention.days. 0 */
     int64_t retention_conversations; /* retention.conversations. 0 */
-    int64_t poll_max_parked; /* poll.max_parked: of one responder. 8000 */
+    int64_t poll_max_parked;      /* poll.max_parked: of one responder. 8000 */
+    int64_t poll_max_per_account; /* poll.max_per_account: likewise; 0: all of
+                                   * them. 256 */
 
     /* Limits of how often, of one responder; 0: none. */
     int64_t limit_account_per_minute; /* writes. 6000 */

@@ -3,8 +3,8 @@
 //
 // What differs from the shipped nginx configuration: REMOTE_USER comes from the
 // header X-Bench-User, so that one client can be many accounts; there may be one
-// responder only; limits of descriptors fit thousands of polls; connections are
-// kept for any number of requests. A second server of the same nginx hands the
+// responder only; limits of descriptors fit thousands of polls, all of which may
+// be one account's; connections are kept for any number of requests. A second server of the same nginx hands the
 // same requests to hello.c.
 
 import { execFile } from 'node:child_process';
@@ -85,7 +85,9 @@ export class Stage {
     this.data = await mkdtemp(path.join(process.env.BENCH_DATA ?? OUT, 'data-'));
     this.port = await freePort();
     this.helloPort = await freePort();
-    this.conf = { auth: 'proxy', 'short.limit': 1000, 'limit.account_per_minute': 0, ...conf };
+    this.conf = {
+      auth: 'proxy', 'short.limit': 1000, 'limit.account_per_minute': 0, 'poll.max_per_account': 0, ...conf,
+    };
     this.env = environment(this.data, this.conf);
   }
 

@@ -100,7 +100,7 @@ class Stage {
       t, model, san: false, connections: 9000,
       conf: {
         auth: 'proxy', 'log.level': 'warn', 'short.limit': 3,
-        'limit.account_per_minute': 1200,
+        'limit.account_per_minute': 1200, 'poll.max_per_account': 0,
       },
       nginx: (text) => text.replace(
         /^( *)fastcgi_param REMOTE_ADDR/m, '$1fastcgi_param REMOTE_USER $http_x_user;\n$&'),
