@@ -131,16 +131,22 @@ enum access_verdict access_account(const struct conf *conf,
 
 /* --- what a request carries ----------------------------------------------- */
 
-/* "Bearer <token>", RFC 6750 2.1; the scheme's case does not matter. */
+/* The scheme's case does not matter (RFC 9110 11.1). */
+static bool is_bearer(const char *authorization)
+{
+    static const char SCHEME[] = "Bearer";
+    size_t len = sizeof(SCHEME) - 1;
+
+    return authorization != NULL &&
+           strncasecmp(authorization, SCHEME, len) == 0 &&
+           (authorization[len] == ' ' || authorization[len] == '\0');
+}
+
+/* "Bearer <token>", RFC 6750 2.1. */
 static void find_bearer(const char *field, struct access_secret *out)
 {
-    static const char SCHEME[] = "Bearer ";
-
     out->means = ACCESS_BY_BEARER;
-    if (strncasecmp(field, SCHEME, sizeof(SCHEME) - 1) != 0) {
-        return;
-    }
-    field += sizeof(SCHEME) - 1;
+    field += strcspn(field, " ");
     field += strspn(field, " ");
     out->text = field;
     out->len = strcspn(field, " ");
@@ -152,15 +158,16 @@ static void find_bearer(const char *field, struct access_secret *out)
 
 /* "name=value; name=value", RFC 6265 4.2.1. Of several of our name the first is
  * the one with the longest path. */
-static void find_cookie(const char *field, struct access_secret *out)
+static void find_cookie(const char *field, const char *name,
+                        struct access_secret *out)
 {
-    static const char NAME[] = ACCESS_COOKIE "=";
+    size_t len = strlen(name);
 
     while (*field != '\0') {
         field += strspn(field, "; ");
-        if (strncmp(field, NAME, sizeof(NAME) - 1) == 0) {
+        if (strncmp(field, name, len) == 0 && field[len] == '=') {
             out->means = ACCESS_BY_COOKIE;
-            out->text = field + sizeof(NAME) - 1;
+            out->text = field + len + 1;
             out->len = strcspn(out->text, "; ");
             return;
         }
@@ -171,11 +178,31 @@ static void find_cookie(const char *field, struct access_secret *out)
 void access_secret(const struct access_facts *f, struct access_secret *out)
 {
     *out = (struct access_secret){.means = ACCESS_BY_NOTHING};
-    if (f->authorization != NULL) {
+    if (is_bearer(f->authorization)) {
         find_bearer(f->authorization, out);
     } else if (f->cookie != NULL) {
-        find_cookie(f->cookie, out);
+        find_cookie(f->cookie,
+                    f->host_cookie ? ACCESS_HOST_COOKIE : ACCESS_COOKIE, out);
     }
+}
+
+/* --- for whom a browser asks ----------------------------------------------- */
+
+static bool by_bearer(const struct conf *conf, const struct access_facts *f)
+{
+    return conf->auth == CONF_AUTH_TOKEN && is_bearer(f->authorization);
+}
+
+/* "none" is a person: what they typed, or go back to. "same-site" may be
+ * somebody else's port or subdomain. */
+enum access_verdict access_read(const struct conf *conf,
+                                const struct access_facts *f)
+{
+    bool own = by_bearer(conf, f) || f->sec_fetch_site == NULL ||
+               strcasecmp(f->sec_fetch_site, "same-origin") == 0 ||
+               strcasecmp(f->sec_fetch_site, "none") == 0;
+
+    return own ? ACCESS_GRANTED : ACCESS_CROSS_SITE;
 }
 
 /* --- writing --------------------------------------------------------------- */
@@ -227,13 +254,10 @@ static bool is_json(const char *type)
 enum access_verdict access_write(const struct conf *conf,
                                  const struct access_facts *f)
 {
-    bool bearer = conf->auth == CONF_AUTH_TOKEN && f->authorization != NULL;
-
-    if (!bearer && f->sec_fetch_site != NULL &&
-        strcasecmp(f->sec_fetch_site, "cross-site") == 0) {
+    if (access_read(conf, f) != ACCESS_GRANTED) {
         return ACCESS_CROSS_SITE;
     }
-    if (!bearer && f->origin != NULL && !is_own_origin(conf, f)) {
+    if (!by_bearer(conf, f) && f->origin != NULL && !is_own_origin(conf, f)) {
         return ACCESS_FOREIGN_ORIGIN;
     }
     if (f->has_body && !is_json(f->content_type)) {

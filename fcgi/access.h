@@ -9,9 +9,11 @@
  *   auth = token   the request carries the secret of a token, as bearer (RFC
  *                  6750), or of a session, in a cookie (RFC 6265); whose it
  *                  is, login.h finds out
- * A write needs application/json, an own Origin (RFC 6454) and no cross-site
- * Sec-Fetch-Site, where the browser sends them; with a bearer token, which no
- * browser sends by itself, application/json alone.
+ * Where the browser says from where it asks (Sec-Fetch-Site), reads and writes
+ * are the page's own or a person's: another site must not even measure how long
+ * an answer takes. A write needs application/json and an own Origin (RFC 6454)
+ * as well; with a bearer token, which no browser sends by itself,
+ * application/json alone.
  */
 #ifndef ASIDE_FCGI_ACCESS_H
 #define ASIDE_FCGI_ACCESS_H
@@ -33,7 +35,8 @@ struct access_facts { /* NULL: the request has none */
     const char *content_type;
     const char *authorization; /* this and the cookie: where auth = token */
     const char *cookie;
-    bool forwarded; /* it carries a header of a forwarding proxy; looked for
+    bool host_cookie; /* the session is in ACCESS_HOST_COOKIE */
+    bool forwarded;   /* it carries a header of a forwarding proxy; looked for
                      * where auth = none alone */
     bool has_body;
 };
@@ -45,7 +48,7 @@ enum access_verdict {
     ACCESS_FORWARDED,    /* auth = none and through a proxy */
     ACCESS_FOREIGN_HOST, /* auth = none and another Host */
     ACCESS_FOREIGN_ORIGIN,
-    ACCESS_CROSS_SITE,
+    ACCESS_CROSS_SITE, /* a browser asks for another site or origin */
     ACCESS_MEDIA_TYPE, /* a write whose body is no application/json */
     ACCESS_NO_TOKEN,   /* auth = token and the request carries nothing */
     ACCESS_BAD_TOKEN,  /* what it carries is no token, or not any more */
@@ -63,8 +66,16 @@ enum access_verdict access_account(const struct conf *,
                                    const char **account);
 
 /* What a request carries with auth = token. A bearer token goes before a
- * cookie, also one that is malformed: ACCESS_BY_BEARER with text NULL. */
-#define ACCESS_COOKIE "aside"
+ * cookie, also one that is malformed: ACCESS_BY_BEARER with text NULL. Another
+ * scheme of Authorization is not for us: a web server in front may have asked
+ * for it.
+ *
+ * Under the second name a browser takes a cookie from this very host by HTTPS
+ * alone (RFC 6265bis 4.1.3.2), so that no other host of the domain, and nobody
+ * on the way, can put a session of their own in the place of a person's. It
+ * needs the path "/". */
+#define ACCESS_COOKIE      "aside"
+#define ACCESS_HOST_COOKIE "__Host-aside"
 enum access_means { ACCESS_BY_NOTHING = 0, ACCESS_BY_BEARER, ACCESS_BY_COOKIE };
 struct access_secret {
     enum access_means means;
@@ -72,6 +83,10 @@ struct access_secret {
     size_t len;
 };
 void access_secret(const struct access_facts *, struct access_secret *);
+
+/* Whether a read may be: ACCESS_GRANTED or ACCESS_CROSS_SITE. */
+enum access_verdict access_read(const struct conf *,
+                                const struct access_facts *);
 
 /* Whether a write may be what its account's user wanted. */
 enum access_verdict access_write(const struct conf *,

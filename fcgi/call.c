@@ -9,6 +9,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/hash.h"
 #include "sql/base/log.h"
+#include "sql/store_access.h"
 
 /* Method, path, and name and value of each field; no call has more of them. */
 #define MAX_FIELDS 8
@@ -108,15 +109,30 @@ bool call_open_or_reply(const struct ask *ask, enum call_key need,
 struct passage {
     struct writer_job job;
     struct ask *ask;
+    store_fn *fn;
+    void *arg;
     call_answer_fn *answer;
 };
 
+/* In the write's own transaction: what was revoked before it does nothing any
+ * more, however long the write has waited for its turn. */
+static enum rc carry_out(struct store *st, void *arg)
+{
+    struct passage *p = arg;
+    enum rc rc = store_access_stands(st, &p->ask->actor, clock_unix_ms());
+
+    if (rc == RC_NOT_FOUND) {
+        return RC_DENIED;
+    }
+    return rc == RC_OK ? p->fn(st, p->arg) : rc;
+}
+
 static void arrive(struct writer_job *job)
 {
-    struct passage *p = (struct passage *)job; /* its first member */
+    struct passage *p = job->arg;
     struct req *req = p->ask->req;
 
-    (void)p->answer(p->ask, job->arg, job->rc, job->feed);
+    (void)p->answer(p->ask, p->arg, job->rc, job->feed);
     ask_end(p->ask);
     req_finish(req);
 }
@@ -131,8 +147,10 @@ enum serve_then call_hand_over(struct ask *ask, store_fn *fn, void *arg,
     }
     p->ask = ask;
     p->answer = answer;
-    p->job.fn = fn;
-    p->job.arg = arg;
+    p->fn = fn;
+    p->arg = arg;
+    p->job.fn = carry_out;
+    p->job.arg = p;
     p->job.settled = arrive;
     writer_hand_over(ask->app->writer, &p->job);
     return SERVE_KEPT;

@@ -78,7 +78,7 @@ static enum serve_then opened(const struct ask *ask, void *arg, enum rc rc,
     struct reply reply;
     const char *cookie;
 
-    if (rc == RC_NOT_FOUND) {
+    if (rc == RC_NOT_FOUND || rc == RC_DENIED) {
         return reply_wrong(ask);
     }
     if (rc != RC_OK) {

@@ -110,7 +110,10 @@ const char *login_challenge(const struct ask *ask, enum access_verdict verdict,
                             const struct access_facts *facts,
                             enum access_scope scope)
 {
-    if (verdict == ACCESS_BAD_TOKEN && facts->authorization != NULL) {
+    struct access_secret secret;
+
+    access_secret(facts, &secret);
+    if (verdict == ACCESS_BAD_TOKEN && secret.means == ACCESS_BY_BEARER) {
         return "WWW-Authenticate: Bearer realm=\"Aside\", "
                "error=\"invalid_token\"\r\n";
     }
@@ -149,15 +152,23 @@ static bool came_by_https(const struct req *r)
            (forwarded != NULL && strncasecmp(forwarded, "https", 5) == 0);
 }
 
+bool login_host_cookie(const struct req *r, const struct conf *conf)
+{
+    return conf->auth == CONF_AUTH_TOKEN && conf->prefix[0] == '\0' &&
+           came_by_https(r);
+}
+
 const char *login_cookie(const struct ask *ask, const char *secret,
                          int64_t seconds)
 {
-    const char *prefix = ask->app->conf->prefix;
+    const struct conf *conf = ask->app->conf;
 
-    return arena_printf(
-        ask->arena,
-        "Set-Cookie: " ACCESS_COOKIE "=%s; Max-Age=%lld; Path=%s; HttpOnly; "
-        "SameSite=Strict%s\r\n",
-        secret, (long long)seconds, prefix[0] == '\0' ? "/" : prefix,
-        came_by_https(ask->req) ? "; Secure" : "");
+    return arena_printf(ask->arena,
+                        "Set-Cookie: %s=%s; Max-Age=%lld; Path=%s; HttpOnly; "
+                        "SameSite=Strict%s\r\n",
+                        login_host_cookie(ask->req, conf) ? ACCESS_HOST_COOKIE
+                                                          : ACCESS_COOKIE,
+                        secret, (long long)seconds,
+                        conf->prefix[0] == '\0' ? "/" : conf->prefix,
+                        came_by_https(ask->req) ? "; Secure" : "");
 }

@@ -20,6 +20,9 @@ const char *login_challenge(const struct ask *, enum access_verdict,
 /* Without auth = token there is nobody to log in: 404. */
 bool login_is_used_or_reply(const struct ask *);
 
+/* Whether the session's cookie has ACCESS_HOST_COOKIE for its name. */
+bool login_host_cookie(const struct req *, const struct conf *);
+
 /* The Set-Cookie line for a session's secret and its seconds; for 0 seconds
  * the browser drops it. Secure, where the request came by HTTPS. */
 const char *login_cookie(const struct ask *, const char *secret,

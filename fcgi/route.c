@@ -175,7 +175,7 @@ void route_print(FILE *to)
 
 /* Whether it was forwarded is a dozen headers to look for, and matters only
  * where no web server vouches for the user. */
-static void gather_facts(struct req *r, enum conf_auth auth, bool has_body,
+static void gather_facts(struct req *r, const struct conf *conf, bool has_body,
                          struct access_facts *f)
 {
     *f = (struct access_facts){
@@ -188,10 +188,11 @@ static void gather_facts(struct req *r, enum conf_auth auth, bool has_body,
         .content_type = req_header(r, "Content-Type"),
         .authorization = req_header(r, "Authorization"),
         .cookie = req_header(r, "Cookie"),
+        .host_cookie = login_host_cookie(r, conf),
         .has_body = has_body,
     };
-    for (size_t i = 0; auth == CONF_AUTH_NONE && ACCESS_FORWARDING[i] != NULL;
-         i++) {
+    for (size_t i = 0;
+         conf->auth == CONF_AUTH_NONE && ACCESS_FORWARDING[i] != NULL; i++) {
         if (req_header(r, ACCESS_FORWARDING[i]) != NULL) {
             f->forwarded = true;
         }
@@ -261,7 +262,7 @@ static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
     struct access_facts facts;
     enum rc rc = RC_OK;
 
-    gather_facts(ask->req, conf->auth, has_body, &facts);
+    gather_facts(ask->req, conf, has_body, &facts);
     ask->actor =
         (struct store_actor){.kind = ACTOR_USER, .address = facts.remote_addr};
     ask->scope = SCOPE_ADMIN;
@@ -279,6 +280,8 @@ static bool grant_or_reply(struct ask *ask, enum route_need need, bool has_body)
     }
     if (verdict == ACCESS_GRANTED && demand->write) {
         verdict = access_write(conf, &facts);
+    } else if (verdict == ACCESS_GRANTED && demand->account) {
+        verdict = access_read(conf, &facts);
     }
     return refuse(ask, verdict, &facts, demand->scope);
 }

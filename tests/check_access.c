@@ -170,10 +170,26 @@ static const struct row WRITING[] = {
      CONF_AUTH_NONE,
      {LOCAL, .sec_fetch_site = "cross-site"},
      ACCESS_CROSS_SITE},
+    {"a browser that says same-site",
+     CONF_AUTH_NONE,
+     {LOCAL, .sec_fetch_site = "same-site"},
+     ACCESS_CROSS_SITE},
+    {"a browser that says what nobody knows",
+     CONF_AUTH_NONE,
+     {LOCAL, .sec_fetch_site = ""},
+     ACCESS_CROSS_SITE},
     {"typed by hand",
      CONF_AUTH_NONE,
      {LOCAL, .sec_fetch_site = "none"},
      ACCESS_GRANTED},
+    {"a page's own",
+     CONF_AUTH_NONE,
+     {LOCAL, .sec_fetch_site = "same-origin"},
+     ACCESS_GRANTED},
+    {"another scheme, which a browser sends by itself",
+     CONF_AUTH_TOKEN,
+     {LOCAL, .origin = "https://evil.example", .authorization = "Basic YTpi"},
+     ACCESS_FOREIGN_ORIGIN},
     {"a bearer token of another origin",
      CONF_AUTH_TOKEN,
      {LOCAL, .origin = "https://evil.example", .sec_fetch_site = "cross-site",
@@ -230,33 +246,44 @@ END_TEST
 static const struct {
     const char *authorization;
     const char *cookie;
+    bool host_cookie;
     enum access_means means;
     const char *text;
 } CARRIED[] = {
-    {NULL, NULL, ACCESS_BY_NOTHING, NULL},
-    {NULL, "", ACCESS_BY_NOTHING, NULL},
-    {NULL, "other=1", ACCESS_BY_NOTHING, NULL},
-    {NULL, "asides=1; xaside=2; aside", ACCESS_BY_NOTHING, NULL},
-    {NULL, "aside=abc", ACCESS_BY_COOKIE, "abc"},
-    {NULL, "other=1; aside=abc; more=2", ACCESS_BY_COOKIE, "abc"},
-    {NULL, "aside=first; aside=second", ACCESS_BY_COOKIE, "first"},
-    {NULL, "aside=", ACCESS_BY_COOKIE, ""},
-    {"Bearer abc", NULL, ACCESS_BY_BEARER, "abc"},
-    {"bEARER   abc", NULL, ACCESS_BY_BEARER, "abc"},
-    {"Bearer abc", "aside=def", ACCESS_BY_BEARER, "abc"},
-    {"Bearer", "aside=def", ACCESS_BY_BEARER, NULL},
-    {"Bearer ", NULL, ACCESS_BY_BEARER, NULL},
-    {"Bearer abc def", NULL, ACCESS_BY_BEARER, NULL},
-    {"Bearerabc", NULL, ACCESS_BY_BEARER, NULL},
-    {"Basic YTpi", "aside=def", ACCESS_BY_BEARER, NULL},
-    {"", NULL, ACCESS_BY_BEARER, NULL},
+    {NULL, NULL, false, ACCESS_BY_NOTHING, NULL},
+    {NULL, "", false, ACCESS_BY_NOTHING, NULL},
+    {NULL, "other=1", false, ACCESS_BY_NOTHING, NULL},
+    {NULL, "asides=1; xaside=2; aside", false, ACCESS_BY_NOTHING, NULL},
+    {NULL, "aside=abc", false, ACCESS_BY_COOKIE, "abc"},
+    {NULL, "other=1; aside=abc; more=2", false, ACCESS_BY_COOKIE, "abc"},
+    {NULL, "aside=first; aside=second", false, ACCESS_BY_COOKIE, "first"},
+    {NULL, "aside=", false, ACCESS_BY_COOKIE, ""},
+    {"Bearer abc", NULL, false, ACCESS_BY_BEARER, "abc"},
+    {"bEARER   abc", NULL, false, ACCESS_BY_BEARER, "abc"},
+    {"Bearer abc", "aside=def", false, ACCESS_BY_BEARER, "abc"},
+    {"Bearer", "aside=def", false, ACCESS_BY_BEARER, NULL},
+    {"Bearer ", NULL, false, ACCESS_BY_BEARER, NULL},
+    {"Bearer abc def", NULL, false, ACCESS_BY_BEARER, NULL},
+    {"Bearerabc", NULL, false, ACCESS_BY_NOTHING, NULL},
+    {"Bearer\tabc", NULL, false, ACCESS_BY_NOTHING, NULL},
+    {" Bearer abc", NULL, false, ACCESS_BY_NOTHING, NULL},
+    {"Basic YTpi", NULL, false, ACCESS_BY_NOTHING, NULL},
+    {"Basic YTpi", "aside=def", false, ACCESS_BY_COOKIE, "def"},
+    {"", NULL, false, ACCESS_BY_NOTHING, NULL},
+    {NULL, "aside=evil; __Host-aside=abc", true, ACCESS_BY_COOKIE, "abc"},
+    {NULL, "aside=evil", true, ACCESS_BY_NOTHING, NULL},
+    {NULL, "__Host-aside=evil", false, ACCESS_BY_NOTHING, NULL},
+    {NULL, "__host-aside=evil", true, ACCESS_BY_NOTHING, NULL},
+    {NULL, "aside=\"abc\"", false, ACCESS_BY_COOKIE, "\"abc\""},
+    {NULL, ";;; ;aside=a\xff\x01", false, ACCESS_BY_COOKIE, "a\xff\x01"},
 };
 
 START_TEST(a_secret_is_found_where_it_may_be)
 {
     const struct access_facts facts = {.authorization =
                                            CARRIED[_i].authorization,
-                                       .cookie = CARRIED[_i].cookie};
+                                       .cookie = CARRIED[_i].cookie,
+                                       .host_cookie = CARRIED[_i].host_cookie};
     const char *want = CARRIED[_i].text;
     struct access_secret secret;
 

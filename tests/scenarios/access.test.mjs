@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { bin, eventually, startAside } from '../support/harness.mjs';
+import { holdWriteLock } from '../support/lock.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -122,7 +123,12 @@ test('every route asks for a token, and takes no stale one', BOUND, async (t) =>
       assert.equal(r.json.code, 'login_required', what);
       assert.match(r.headers['www-authenticate'], BEARER, what);
       assert.equal(/error="invalid_token"/.test(r.headers['www-authenticate']),
-        headers.authorization !== undefined, what);
+        /^bearer/i.test(headers.authorization ?? ''), what);
+    }
+    // Nor does a browser ask it for another site, nor for a neighbour of this one.
+    for (const site of ['cross-site', 'same-site']) {
+      const r = await ask(route, { ...live.headers, 'sec-fetch-site': site });
+      assert.deepEqual([r.status, r.json.code], [403, 'foreign_origin'], `${route.pattern}: ${r.text}`);
     }
   }
   assert.equal(await count(), had, 'nothing was done');
@@ -232,6 +238,10 @@ test('logging in and out, as a browser does it', BOUND, async (t) => {
   }
   assert.equal((await write({ ...headers, origin: `http://127.0.0.1:${aside.port}` })).status, 201);
   assert.equal((await write({ cookie: `other=1; ${cookie}; more=2` })).status, 201);
+  // A login of the web server's own stands beside ours, and excuses nothing.
+  const basic = { ...headers, authorization: 'Basic YTpi' };
+  assert.equal((await write(basic)).status, 201);
+  assert.equal((await write({ ...basic, origin: 'https://evil.example' })).json.code, 'foreign_origin');
 
   // Wrong ones say so, and what was tried is not in the log.
   for (const wrong of [UNKNOWN, 'secret-words', secrets.me.slice(1)]) {
@@ -343,6 +353,49 @@ test('tokens are made, shown once, listed and revoked', BOUND, async (t) => {
   ]) {
     await assert.rejects(cli(...words), (error) => error.code === code && what.test(error.stderr), words.join(' '));
   }
+});
+
+test('by HTTPS no other host can put a session into a browser', BOUND, async (t) => {
+  const { aside, login, secrets, sql } = await guarded(t, ['me', 'thief'], { runtime: false });
+  const https = { 'x-forwarded-proto': 'https' };
+  const mine = await login(secrets.me, https);
+  assert.match(mine.line, /^__Host-aside=aside_[\w-]{43}; Max-Age=259\d{4}; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+  const evil = (await login(secrets.thief)).cookie;
+  const who = async (cookie, more = https) =>
+    (await aside.api('GET', '/overview', undefined, { headers: { cookie, ...more } })).json.account ?? null;
+  assert.equal(await who(`${evil}; ${mine.cookie}`), 'me');
+  assert.equal(await who(`${mine.cookie}; ${evil}`), 'me');
+  assert.equal(await who(evil), null);
+  assert.equal(await who(mine.cookie, {}), null);
+  const out = await aside.api('DELETE', '/session', undefined, { headers: { cookie: mine.cookie, ...https } });
+  assert.match(out.headers['set-cookie'][0], /^__Host-aside=; Max-Age=0; Path=\/; .*Secure$/);
+  assert.equal(await sql('SELECT count(*) FROM session'), '1');
+});
+
+test('what is revoked does nothing any more, however long it has waited for its turn', BOUND, async (t) => {
+  const { aside, sql, token, by, login, secrets } = await guarded(t, ['me'],
+    { runtime: false, conf: { 'db.busy_timeout_ms': 60000 } });
+  const stolen = await token('me', 'stolen', '-s', 'admin');
+  const { headers } = await login(stolen);
+  const had = await sql('SELECT (SELECT count(*) FROM token), (SELECT count(*) FROM session), (SELECT count(*) FROM conversation)');
+  // They have been let in, and wait for the lock under which the token is revoked.
+  const lock = await holdWriteLock(path.join(aside.dataDir, 'aside.db'), 60000);
+  const late = [
+    aside.api('POST', '/tokens', { name: 'more', scope: 'admin' }, { headers: by(stolen) }),
+    aside.api('POST', '/tokens', { name: 'more', scope: 'admin' }, { headers }),
+    aside.api('POST', '/conversations', {}, { headers }),
+    aside.api('POST', '/session', { token: stolen }, { key: null }),
+  ];
+  // Reads that come behind a write on their connection tell that it was read.
+  await eventually(async () => Promise.all(late.map(() => aside.api('GET', '/overview', undefined, { headers: by(stolen) }))));
+  lock.run("UPDATE token SET revoked_ms = 1 WHERE name = 'stolen'; DELETE FROM session WHERE token_id = 2;");
+  await lock.release();
+  assert.deepEqual((await Promise.all(late)).map((r) => [r.status, r.json.code]), [
+    [401, 'login_required'], [401, 'login_required'], [401, 'login_required'], [401, 'wrong_token']]);
+  const [tokens, sessions, conversations] = had.split('|');
+  assert.equal(await sql('SELECT (SELECT count(*) FROM token), (SELECT count(*) FROM session), (SELECT count(*) FROM conversation)'),
+    `${tokens}|${sessions - 1}|${conversations}`);
+  assert.equal((await aside.api('GET', '/overview', undefined, { headers: by(secrets.me) })).status, 200);
 });
 
 test('a waiting poll ends when its session or token does', BOUND, async (t) => {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 
 /**
  * Take the write lock of a database through the sqlite3 command. Resolves once
- * it is held, to {release(), released}; it is released by itself after ms.
+ * it is held, to {run(sql), release(), released}; it is released by itself after ms.
  * @param {string} file
  * @param {number} ms
  */
@@ -31,5 +31,5 @@ export async function holdWriteLock(file, ms) {
     child.stdin.end('COMMIT;\n');
     return released;
   }
-  return { release, released };
+  return { release, released, run: (sql) => child.stdin.write(`${sql}\n`) };
 }
