@@ -1,11 +1,14 @@
 #include "runtime/coverage.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql/base/id.h"
 #include "sql/base/json.h"
 
 #define EVIDENCE_BYTES (1u << 20)
+#define NUMBER_MAX     ((int64_t)1 << 53) /* no passage has it */
 
 enum rc coverage_list(struct step *s, struct cover *out)
 {
@@ -53,17 +56,77 @@ static struct coverage *find_requirement(struct cover *c, const char *id)
     return NULL;
 }
 
+/* --- its form ---------------------------------------------------------- */
+
+void coverage_unwrap(cJSON *args)
+{
+    static const char NAME[] = "coverage";
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(args, NAME);
+    cJSON *tree = NULL;
+
+    if (cJSON_IsString(list) &&
+        json_parse(list->valuestring, strlen(list->valuestring), &tree, NULL) ==
+            RC_OK) {
+        (void)cJSON_ReplaceItemInObjectCaseSensitive(args, NAME, tree);
+        list = tree;
+    }
+    if (cJSON_IsString(json_get(list, "id"))) {
+        cJSON *array = cJSON_CreateArray();
+
+        list = cJSON_DetachItemFromObjectCaseSensitive(args, NAME);
+        if (!cJSON_AddItemToArray(array, list)) {
+            cJSON_Delete(list);
+        }
+        (void)cJSON_AddItemToObject(args, NAME, array);
+    }
+}
+
 /* --- evidence ---------------------------------------------------------- */
 
+static int64_t whole_number(double value)
+{
+    if (!(value >= 1)) {
+        return 0;
+    }
+    if (value >= (double)NUMBER_MAX) {
+        return NUMBER_MAX;
+    }
+    return (double)(int64_t)value == value ? (int64_t)value : 0;
+}
+
+/* 7, "7" or "[7]": models write all of them. 0: it names no passage. */
+static int64_t number_of(const cJSON *item)
+{
+    const char *text;
+    char *end;
+    int64_t n;
+
+    if (!cJSON_IsString(item)) {
+        return cJSON_IsNumber(item) ? whole_number(item->valuedouble) : 0;
+    }
+    text = item->valuestring + strspn(item->valuestring, " [");
+    if (!isdigit((unsigned char)*text)) {
+        return 0;
+    }
+    n = strtoll(text, &end, 10);
+    if (end[strspn(end, " ]")] != '\0') {
+        return 0;
+    }
+    return n < NUMBER_MAX ? n : NUMBER_MAX;
+}
+
+/* A list of numbers, or one that stands by itself. */
 static enum rc add_numbers(const cJSON *numbers, struct citations *out)
 {
-    const cJSON *item;
+    const cJSON *item = cJSON_IsArray(numbers) ? numbers->child : numbers;
     enum rc rc = RC_OK;
 
-    cJSON_ArrayForEach(item, numbers)
-    {
-        if (rc == RC_OK && cJSON_IsNumber(item) && item->valueint > 0) {
-            rc = citations_add(out, item->valueint);
+    for (; item != NULL && rc == RC_OK;
+         item = item == numbers ? NULL : item->next) {
+        int64_t n = number_of(item);
+
+        if (n > 0) {
+            rc = citations_add(out, n);
         }
     }
     citations_sort(out);
@@ -123,7 +186,7 @@ static enum rc read_evidence(struct step *s, const struct reading *r,
     struct citations cited = {.count = 0};
     enum rc rc = add_numbers(numbers, &cited);
 
-    if (rc == RC_OK && cJSON_GetArraySize(numbers) == 0 && r->cover->n == 1) {
+    if (rc == RC_OK && cited.count == 0 && r->cover->n == 1) {
         rc = citations_find(r->report, strlen(r->report), &cited);
     }
     if (rc == RC_OK) {

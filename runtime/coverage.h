@@ -18,10 +18,14 @@ struct cover {
 /* All requirements, each not covered so far. */
 enum rc coverage_list(struct step *, struct cover *out) RC_MUST_CHECK;
 
+/* Models hand the coverage in as one line, or as text: "coverage" of the
+ * arguments becomes the list that it was meant to be. */
+void coverage_unwrap(cJSON *args);
+
 /* What the model states in the list; unknown ids, words and numbers are
  * ignored. Of two statements on one requirement the less favourable counts. A
  * requirement that stands alone rests on all that the report cites, unless the
- * model says otherwise. */
+ * model names something else. */
 enum rc coverage_read(struct step *, const cJSON *list, const char *report,
                       struct cover *) RC_MUST_CHECK;
 
@@ -32,7 +36,7 @@ bool coverage_is_whole(const struct cover *);
 enum rc coverage_doubt(struct step *, struct cover *,
                        const char *invented) RC_MUST_CHECK;
 
-/* Adds the numbers that the list names as evidence. */
+/* Adds the numbers that the list names as evidence, as 7, "7" or "[7]". */
 enum rc coverage_cited(const cJSON *list, struct citations *) RC_MUST_CHECK;
 
 #endif

@@ -98,16 +98,20 @@ static enum rc text_was_told(struct step *s, int64_t but, bool *out)
 }
 
 /* The model is told once, however it hands the report in, if it can still mend
- * it: a closeout is not repeated. request_id: of the reply that holds it. */
+ * it: a closeout is not repeated. What was held back of the same reply it has
+ * not been told yet. request_id: of the reply that holds it. */
 static enum rc may_tell(struct step *s, int64_t request_id, bool closeout,
                         bool *out)
 {
+    const struct tool_call like = {.run_id = s->run.id,
+                                   .request_id = request_id,
+                                   .name = "deliver_report",
+                                   .error = INVENTED};
     bool told = closeout;
     enum rc rc = RC_OK;
 
     if (!told) {
-        rc = store_tool_call_failed_so(s->rt->store, s->run.id,
-                                       "deliver_report", INVENTED, &told);
+        rc = store_tool_call_failed_so(s->rt->store, &like, &told);
     }
     if (rc == RC_OK && !told) {
         rc = text_was_told(s, request_id, &told);
@@ -317,7 +321,7 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
             "follows; cover it too\"}",
             "held back: an adjustment had arrived");
     }
-    if (report[0] == '\0') {
+    if (utf8_is_blank(report)) {
         return tool_settle_inside(s, t, true,
                                   "{\"error\":\"report: expected a text\"}",
                                   "no report was given");
@@ -352,6 +356,7 @@ enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
     if (rc != RC_OK || args == NULL) {
         return rc;
     }
+    coverage_unwrap(args);
     rc = deliver(s, t, args, closeout);
     json_free(args);
     return rc;

@@ -8,6 +8,7 @@
 
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
+#include "sql/base/utf8.h"
 
 static enum rc refuse(struct step *s, struct tool_call *t, const char *invented)
 {
@@ -52,7 +53,7 @@ enum rc draft_take(struct step *s, struct tool_call *t, const cJSON *args)
     bool same = false;
     enum rc rc;
 
-    if (report[0] == '\0') {
+    if (utf8_is_blank(report)) {
         return tool_settle_inside(s, t, true,
                                   "{\"error\":\"report: expected a text\"}",
                                   "no text was given");

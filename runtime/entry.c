@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
+#include "sql/base/utf8.h"
 
 struct exchange {
     bool became_research;
@@ -130,7 +131,7 @@ static enum rc end_exchange(struct step *s, const struct model_reply *reply,
         return run_end(s, RUN_INCOMPLETE, REASON_LENGTH,
                        "The answer reached the model's length limit.");
     }
-    return reply->text[0] == '\0' && x->question == NULL && !x->acted
+    return utf8_is_blank(reply->text) && x->question == NULL && !x->acted
                ? run_end(s, RUN_FAILED, REASON_PROVIDER_ERROR,
                          "The model gave neither an answer nor an operation.")
                : run_end(s, RUN_COMPLETED, REASON_NONE, NULL);

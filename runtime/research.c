@@ -222,8 +222,9 @@ enum rc research_go_on(struct step *s, const struct request *last, bool pending,
     }
     if (last->purpose == PURPOSE_CLOSEOUT) {
         *is_end = true;
-        return reply.text[0] != '\0' ? deliver_text(s, last, reply.text, is_end)
-                                     : deliver_assemble(s);
+        return utf8_is_blank(reply.text)
+                   ? deliver_assemble(s)
+                   : deliver_text(s, last, reply.text, is_end);
     }
     if (reply.n_calls > 0) {
         return RC_OK;

@@ -141,9 +141,9 @@ enum rc store_request_sent_runs(struct store *, struct arena *, int64_t **,
 enum rc store_tool_call_sent_runs(struct store *, struct arena *, int64_t **,
                                   size_t *n) RC_MUST_CHECK;
 
-/* Has a call of this tool failed in this Run with this error before? */
-enum rc store_tool_call_failed_so(struct store *, int64_t run_id,
-                                  const char *name, const char *error,
+/* Has a call of t's Run and tool failed with t's error, in another reply than
+ * t's? */
+enum rc store_tool_call_failed_so(struct store *, const struct tool_call *t,
                                   bool *out) RC_MUST_CHECK;
 
 struct tool_asked {

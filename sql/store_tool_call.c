@@ -101,17 +101,17 @@ enum rc store_tool_call_sent_runs(struct store *st, struct arena *a,
     return store_read_ids(db_use(st->db, STMT_TOOL_CALL_ALL_SENT), a, ids, n);
 }
 
-enum rc store_tool_call_failed_so(struct store *st, int64_t run_id,
-                                  const char *name, const char *error,
+enum rc store_tool_call_failed_so(struct store *st, const struct tool_call *t,
                                   bool *out)
 {
     struct dbq *q = db_use(st->db, STMT_TOOL_CALL_FAILED_SO);
     int64_t n = 0;
     enum rc rc;
 
-    db_bind_i64(q, ":run", run_id);
-    db_bind_text(q, ":name", name);
-    db_bind_text(q, ":error", error);
+    db_bind_i64(q, ":run", t->run_id);
+    db_bind_i64(q, ":but", t->request_id);
+    db_bind_text(q, ":name", t->name);
+    db_bind_text(q, ":error", t->error);
     rc = db_one_i64(q, &n);
     *out = n != 0;
     return rc;

@@ -111,6 +111,19 @@ START_TEST(every_code_point)
 }
 END_TEST
 
+START_TEST(blank_is_what_nobody_sees)
+{
+    ck_assert(utf8_is_blank(""));
+    ck_assert(utf8_is_blank(" \t\r\n\x01\x7f"));
+    ck_assert(utf8_is_blank("\xe3\x80\x80\xc2\xa0\xe2\x80\x8b\xe2\x80\x83"
+                            "\xef\xbb\xbf\xe2\x81\xa0\xe2\x80\xa8\xc2\xad"));
+    ck_assert(!utf8_is_blank(" . "));
+    ck_assert(!utf8_is_blank("\xe2\x80\x94")); /* a dash */
+    ck_assert(!utf8_is_blank("\xe2\x80"));     /* torn */
+    ck_assert(!utf8_is_blank("\xe3\x80\x81"));
+}
+END_TEST
+
 START_TEST(clip_never_splits)
 {
     const char *s = "a\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80z";
@@ -167,6 +180,7 @@ Suite *utf8_suite(void)
 
     tcase_add_loop_test(t, table, 0, (int)(sizeof(ROW) / sizeof(ROW[0])));
     tcase_add_test(t, every_code_point);
+    tcase_add_test(t, blank_is_what_nobody_sees);
     tcase_add_test(t, clip_never_splits);
     tcase_add_loop_test(t, tame, 0, (int)(sizeof(WILD) / sizeof(WILD[0])));
     suite_add_tcase(s, t);

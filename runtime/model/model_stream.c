@@ -417,9 +417,7 @@ static bool is_any(const char *word, const char *const *list)
 
 static bool has_content(const struct model_stream *s)
 {
-    const char *text = buf_str(&s->text.out);
-
-    return s->calls.n > 0 || text[strspn(text, " \t\r\n")] != '\0';
+    return s->calls.n > 0 || !utf8_is_blank(buf_str(&s->text.out));
 }
 
 enum model_verdict model_stream_verdict(const struct model_stream *s)

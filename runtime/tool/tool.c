@@ -8,6 +8,7 @@
 #include "runtime/mcp/mcp.h"
 #include "runtime/runtime.h"
 #include "sql/base/json.h"
+#include "sql/base/utf8.h"
 #include "sql/store_page.h"
 
 #define RESULT_BYTES       (1u << 20)
@@ -309,7 +310,7 @@ enum rc tool_question(struct step *s, const char *arguments,
     enum rc rc = json_parse(arguments, strlen(arguments), &args, NULL);
     const char *text = json_str(args, "question", "");
 
-    if (rc == RC_OK && text[0] == '\0') {
+    if (rc == RC_OK && utf8_is_blank(text)) {
         rc = RC_INVALID;
     }
     if (rc == RC_OK) {
@@ -404,7 +405,7 @@ enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
     struct pins pins = {.n_unknown = 0};
     enum rc rc;
 
-    if (text[0] == '\0') {
+    if (utf8_is_blank(text)) {
         return tool_settle_inside(s, t, true,
                                   "{\"error\":\"text: expected a text\"}",
                                   "no text was given");

@@ -84,7 +84,7 @@ static void search(struct tool_work *w, const cJSON *args)
     size_t n = 0;
     enum rc rc;
 
-    if (query[0] == '\0') {
+    if (utf8_is_blank(query)) {
         tool_fail(w, "query: expected a text");
         return;
     }

@@ -207,9 +207,9 @@ static const char *read_arguments(struct tool_work *w, const cJSON *args)
         s->limit > LIMIT_MAX) {
         s->limit = LIMIT_DEFAULT;
     }
-    return s->query == NULL      ? "no memory"
-           : s->query[0] == '\0' ? "query: expected a text"
-                                 : NULL;
+    return s->query == NULL          ? "no memory"
+           : utf8_is_blank(s->query) ? "query: expected a text"
+                                     : NULL;
 }
 
 void tool_web_search(struct tool_work *w)

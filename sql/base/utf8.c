@@ -116,6 +116,41 @@ size_t utf8_repair(const char *s, size_t len, char *out)
     return used;
 }
 
+/* Length of the unseen character at s, or 0. */
+static size_t unseen_len(const char *s)
+{
+    /* No-break space; soft hyphen; U+200B to U+200F with the spaces before
+     * them, line and paragraph ends, word joiner, wide space, byte order mark. */
+    static const char *const WIDE[] = {
+        "\xc2\xa0",     "\xc2\xad",     "\xe2\x80\xa8", "\xe2\x80\xa9",
+        "\xe2\x80\xaf", "\xe2\x81\xa0", "\xe3\x80\x80", "\xef\xbb\xbf"};
+
+    if ((unsigned char)s[0] <= ' ' || s[0] == 0x7f) {
+        return 1;
+    }
+    if (strncmp(s, "\xe2\x80", 2) == 0 && (unsigned char)s[2] >= 0x80 &&
+        (unsigned char)s[2] <= 0x8f) {
+        return 3;
+    }
+    for (size_t i = 0; i < sizeof(WIDE) / sizeof(WIDE[0]); i++) {
+        if (strncmp(s, WIDE[i], strlen(WIDE[i])) == 0) {
+            return strlen(WIDE[i]);
+        }
+    }
+    return 0;
+}
+
+bool utf8_is_blank(const char *text)
+{
+    size_t n = 1;
+
+    while (*text != '\0' && n > 0) {
+        n = unseen_len(text);
+        text += n;
+    }
+    return *text == '\0';
+}
+
 void utf8_one_line(char *text)
 {
     for (char *c = text; *c != '\0'; c++) {

@@ -24,6 +24,10 @@ size_t utf8_clip(const char *s, size_t len, size_t max_bytes);
  * anything. */
 size_t utf8_repair(const char *s, size_t len, char *out);
 
+/* True if there is nothing to see in it: spaces of any kind, controls, marks
+ * without width. */
+bool utf8_is_blank(const char *text);
+
 /* Line ends and other control characters become spaces. */
 void utf8_one_line(char *text);
 

@@ -140,10 +140,10 @@ SELECT COALESCE(max(times), 0)
          WHERE run_id = :run AND state = 'failed'
          GROUP BY name, arguments);
 
--- stmt: TOOL_CALL_FAILED_SO read params=3 cols=1
+-- stmt: TOOL_CALL_FAILED_SO read params=4 cols=1
 SELECT EXISTS (SELECT 1 FROM tool_call
                 WHERE run_id = :run AND name = :name AND state = 'failed'
-                  AND error = :error);
+                  AND error = :error AND request_id <> :but);
 
 -- stmt: TOOL_CALL_INSERT write params=11 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,

@@ -72,6 +72,23 @@ test('a report and what it answers for', BOUND, async (t) => {
     await assertSettled(sql);
   });
 
+  await t.test('R31 numbers, lists and texts as models write them; a blank report is none', async () => {
+    for (const [sources, evidence] of [[['1', '[2]', 'x', 1.5], [1, 2]], [2, [2]], ['[1]', [1]], [{ n: 1 }, []]]) {
+      let r;
+      model.next('research', (req, reply) => reply.call(search('tides moon'), search('salt rivers')));
+      model.next('research', (req, reply) => reply.call(deliver(' \n\u3000\u200b\t', [])));
+      model.next('research', (req, reply) => {
+        assert.match(told(req), /report: expected a text/);
+        const line = { id: r.message_id, status: 'covered', note: '', sources };
+        reply.call(deliver('By the moon.', evidence.length === 1 ? line : JSON.stringify([line])));
+      });
+      r = await research('the sea');
+      const end = await whole(r.id);
+      assert.deepEqual([end.run.state, lines(end.run)], ['completed', [['covered', '', evidence]]]);
+    }
+    await assertSettled(sql);
+  });
+
   await t.test('R31 in Chinese, what could not be found is told in Chinese', async () => {
     let r;
     model.next('research', (req, reply) => reply.call(deliver('# 潮汐\n\n没有找到资料。',

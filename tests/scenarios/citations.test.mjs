@@ -30,6 +30,19 @@ test('R31 an invented citation is held back and the model told; mended, it is de
   assert.equal(end.run.answer.body, '# Tides\n\nThe moon [1].');
   assert.deepEqual(end.tool_calls.slice(1).map((c) => [c.state, c.error]),
     [['failed', 'held back: it cites what was never retrieved'], ['done', null]]);
+
+  // Twice in one reply: the model has been told of neither.
+  model.next('research', search);
+  model.next('research', (req, reply) => reply.call(...[FALSE, `${FALSE} More.`].map((report) =>
+    ['deliver_report', { report, coverage: all(r) }])));
+  model.next('research', (req, reply) => {
+    assert.match(told(req), held);
+    reply.report('The moon [1].', all(r));
+  });
+  r = await research('the sea');
+  const twice = await whole(r.id);
+  assert.deepEqual([twice.run.state, twice.run.answer.body], ['completed', 'The moon [1].']);
+  assert.deepEqual(twice.tool_calls.slice(1).map((c) => c.state), ['failed', 'failed', 'done']);
   assertCallsAnswered(model);
   await assertSettled(sql);
 });
