@@ -7,6 +7,7 @@
 
 #include <cmark.h>
 
+#include "sql/base/cite.h"
 #include "sql/base/utf8.h"
 
 #define LIMIT_BYTES ((size_t)16 * 1024 * 1024)
@@ -201,7 +202,9 @@ static void put_text(struct buf *out, const struct words *w,
     if (run->lead != NULL && *run->lead != '\0') {
         buf_printf(out, "%s\n\n", run->lead);
     }
-    buf_puts(out, run->answer_body == NULL ? "" : run->answer_body);
+    if (run->answer_body != NULL) {
+        cite_undefine(run->answer_body, strlen(run->answer_body), out);
+    }
     buf_puts(out, "\n");
 }
 

@@ -5,9 +5,10 @@
 
 #include <cmark.h>
 
+#include "sql/base/buf.h"
+#include "sql/base/cite.h"
 #include "sql/store_effect.h"
 
-#define DIGITS_MAX 6
 #define FIRST_ROOM 64
 
 /* --- the set ----------------------------------------------------------- */
@@ -77,74 +78,65 @@ void citations_free(struct citations *c)
 
 /* --- reading ----------------------------------------------------------- */
 
-static const char *skip_blanks(const char *p)
-{
-    return p + strspn(p, " \t");
-}
+/* What is looked for. */
+struct reading {
+    const struct citations *years; /* numbers like a year that passages have */
+    struct citations *out;
+};
 
-/* The number at p; *end: behind it. -1: it is none that a passage may have. */
-static int64_t read_number(const char *p, const char **end)
+/* One that may be a year is none, but where passages have such numbers. */
+static bool is_prose(const struct reading *r, struct cite c)
 {
-    size_t digits = strspn(p, "0123456789");
-    int64_t number = 0;
+    int64_t from;
+    int64_t to;
 
-    *end = p + digits;
-    if (digits == 0 || digits > DIGITS_MAX) {
-        return -1;
-    }
-    for (size_t i = 0; i < digits; i++) {
-        number = number * 10 + (p[i] - '0');
-    }
-    return store_source_is_year(number) ? -1 : number;
-}
-
-/* What stands behind the bracket that closes the numbers at p; NULL: they are
- * no citation. */
-static const char *end_of(const char *p)
-{
-    for (;;) {
-        if (read_number(p, &p) < 0) {
-            return NULL;
+    while (cite_next(&c, &from, &to)) {
+        for (int64_t n = from; n <= to; n++) {
+            if (cite_is_year(n) && !citations_has(r->years, n)) {
+                return true;
+            }
         }
-        p = skip_blanks(p);
-        if (*p != ',') {
-            break;
-        }
-        p = skip_blanks(p + 1);
     }
-    return p[0] != ']' || p[1] == '(' || p[1] == ':' ? NULL : p + 1;
+    return false;
 }
 
-static enum rc add_all(const char *p, struct citations *out)
+static enum rc add_all(struct cite c, struct citations *out)
 {
+    int64_t from;
+    int64_t to;
     enum rc rc = RC_OK;
 
-    while (*p != ']' && rc == RC_OK) {
-        rc = citations_add(out, read_number(p, &p));
-        p += strcspn(p, "0123456789]");
+    while (rc == RC_OK && cite_next(&c, &from, &to)) {
+        for (int64_t n = from; n <= to && rc == RC_OK; n++) {
+            rc = citations_add(out, n);
+        }
     }
     return rc;
 }
 
-static enum rc read_text(const char *text, struct citations *out)
+static enum rc read_text(const char *text, const struct reading *r)
 {
     const char *p = text;
     enum rc rc = RC_OK;
 
-    while (rc == RC_OK && (p = strchr(p, '[')) != NULL) {
-        const char *end = end_of(p + 1);
+    while (rc == RC_OK && (p = cite_find(p)) != NULL) {
+        struct cite c;
 
-        if (end != NULL) {
-            rc = add_all(p + 1, out);
+        if (!cite_at(p, &c)) {
+            p++;
+            continue;
         }
-        p = end != NULL ? end : p + 1;
+        if (!is_prose(r, c)) {
+            rc = add_all(c, r->out);
+        }
+        p = c.end;
     }
     return rc;
 }
 
 /* Only text nodes hold citations: code has nodes of its own, and the words of a
  * link stand in its node without the brackets. */
-static enum rc walk(cmark_node *root, struct citations *out)
+static enum rc walk(cmark_node *root, const struct reading *r)
 {
     cmark_iter *it = cmark_iter_new(root);
     cmark_event_type event;
@@ -155,7 +147,7 @@ static enum rc walk(cmark_node *root, struct citations *out)
 
         if (event == CMARK_EVENT_ENTER &&
             cmark_node_get_type(node) == CMARK_NODE_TEXT) {
-            rc = read_text(cmark_node_get_literal(node), out);
+            rc = read_text(cmark_node_get_literal(node), r);
         }
     }
     cmark_iter_free(it);
@@ -178,25 +170,53 @@ static void blind_escapes(char *text, size_t len)
     }
 }
 
-enum rc citations_find(const char *markdown, size_t len, struct citations *out)
+static enum rc read_markdown(struct buf *text, const struct reading *r)
 {
-    char *copy = malloc(len + 1);
     cmark_node *root;
-    enum rc rc;
+    enum rc rc = buf_rc(text);
 
-    if (copy == NULL) {
-        return RC_NOMEM;
+    if (rc != RC_OK || text->len == 0) {
+        return rc;
     }
-    memcpy(copy, markdown, len);
-    blind_escapes(copy, len);
-    root = cmark_parse_document(copy, len, CMARK_OPT_VALIDATE_UTF8);
-    free(copy);
+    blind_escapes(text->data, text->len);
+    root = cmark_parse_document(text->data, text->len, CMARK_OPT_VALIDATE_UTF8);
     if (root == NULL) {
         return RC_NOMEM;
     }
     cmark_consolidate_text_nodes(root);
-    rc = walk(root, out);
-    citations_sort(out);
+    rc = walk(root, r);
     cmark_node_free(root);
+    return rc;
+}
+
+enum rc citations_find(const char *markdown, const struct citations *years,
+                       struct citations *out)
+{
+    static const struct citations NONE = {.count = 0};
+    const struct reading r = {.years = years != NULL ? years : &NONE,
+                              .out = out};
+    size_t len = strlen(markdown);
+    struct buf text;
+    enum rc rc;
+
+    buf_init(&text, 2 * len + 1); /* a mark for a name of four bytes at least */
+    cite_undefine(markdown, len, &text);
+    rc = read_markdown(&text, &r);
+    buf_free(&text);
+    citations_sort(out);
+    return rc;
+}
+
+enum rc citations_years(const struct source *list, size_t n,
+                        struct citations *out)
+{
+    enum rc rc = RC_OK;
+
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        if (cite_is_year(list[i].n)) {
+            rc = citations_add(out, list[i].n);
+        }
+    }
+    citations_sort(out);
     return rc;
 }

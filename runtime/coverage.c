@@ -178,6 +178,7 @@ struct reading {
     const char *report;
     struct source *known;
     size_t n_known;
+    struct citations years;
 };
 
 static enum rc read_evidence(struct step *s, const struct reading *r,
@@ -187,7 +188,7 @@ static enum rc read_evidence(struct step *s, const struct reading *r,
     enum rc rc = add_numbers(numbers, &cited);
 
     if (rc == RC_OK && cited.count == 0 && r->cover->n == 1) {
-        rc = citations_find(r->report, strlen(r->report), &cited);
+        rc = citations_find(r->report, &r->years, &cited);
     }
     if (rc == RC_OK) {
         rc = print_known(s, &cited, r->known, r->n_known, out);
@@ -233,12 +234,16 @@ enum rc coverage_read(struct step *s, const cJSON *list, const char *report,
     enum rc rc = store_source_of_run(s->rt->store, s->run.id, 0, s->mem,
                                      &r.known, &r.n_known);
 
+    if (rc == RC_OK) {
+        rc = citations_years(r.known, r.n_known, &r.years);
+    }
     cJSON_ArrayForEach(item, list)
     {
         if (rc == RC_OK) {
             rc = read_line(s, &r, item);
         }
     }
+    citations_free(&r.years);
     return rc;
 }
 

@@ -22,24 +22,25 @@
 
 static const char INVENTED[] = "held back: it cites what was never retrieved";
 
+struct known {
+    struct source *list; /* by number, without their texts */
+    size_t n;
+};
+
 /* Of the numbers those that no source has, as "[7], [12]"; "": none. */
 static enum rc print_unknown(struct step *s, const struct citations *cited,
-                             const char **out)
+                             const struct known *known, const char **out)
 {
-    struct source *list = NULL;
     struct buf text;
-    size_t n = 0;
     size_t at = 0;
     size_t told = 0;
-    enum rc rc =
-        store_source_of_run(s->rt->store, s->run.id, 0, s->mem, &list, &n);
 
     buf_init(&text, TOLD_BYTES);
-    for (size_t i = 0; i < cited->count && rc == RC_OK; i++) {
-        while (at < n && list[at].n < cited->n[i]) { /* both ascend */
-            at++;
+    for (size_t i = 0; i < cited->count; i++) {
+        while (at < known->n && known->list[at].n < cited->n[i]) {
+            at++; /* both ascend */
         }
-        if (at < n && list[at].n == cited->n[i]) {
+        if (at < known->n && known->list[at].n == cited->n[i]) {
             continue;
         }
         if (told++ == TOLD_MAX) {
@@ -50,21 +51,31 @@ static enum rc print_unknown(struct step *s, const struct citations *cited,
     }
     *out = arena_strdup(s->mem, buf_str(&text));
     buf_free(&text);
-    return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
+    return *out == NULL ? RC_TOO_LARGE : RC_OK;
 }
 
 enum rc deliver_find_invented(struct step *s, const char *report,
                               const cJSON *coverage, const char **out)
 {
     struct citations cited = {.count = 0};
-    enum rc rc = citations_find(report, strlen(report), &cited);
+    struct citations years = {.count = 0};
+    struct known known = {.n = 0};
+    enum rc rc = store_source_of_run(s->rt->store, s->run.id, 0, s->mem,
+                                     &known.list, &known.n);
 
+    if (rc == RC_OK) {
+        rc = citations_years(known.list, known.n, &years);
+    }
+    if (rc == RC_OK) {
+        rc = citations_find(report, &years, &cited);
+    }
     if (rc == RC_OK) {
         rc = coverage_cited(coverage, &cited);
     }
     if (rc == RC_OK) {
-        rc = print_unknown(s, &cited, out);
+        rc = print_unknown(s, &cited, &known, out);
     }
+    citations_free(&years);
     citations_free(&cited);
     return rc;
 }

@@ -241,11 +241,15 @@ static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
     bool any = false;
     bool all = old->answer_body[0] == '\0';
     struct citations cited = {.count = 0};
+    struct citations years = {.count = 0};
     enum rc rc =
         store_source_of_run(s->rt->store, old->id, 0, s->mem, &list, &n);
 
     if (rc == RC_OK) {
-        rc = citations_find(old->answer_body, strlen(old->answer_body), &cited);
+        rc = citations_years(list, n, &years);
+    }
+    if (rc == RC_OK) {
+        rc = citations_find(old->answer_body, &years, &cited);
     }
     buf_init(&line, 64 * 1024);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
@@ -266,6 +270,7 @@ static enum rc put_sources(struct step *s, const struct run *old, int64_t room,
         any = true;
         buf_add(out, buf_str(&line), line.len);
     }
+    citations_free(&years);
     citations_free(&cited);
     buf_free(&line);
     return rc;

@@ -65,10 +65,6 @@ struct tool_call {
     bool unanswered;              /* denied, since nobody came */
 };
 
-/* A number that reads like a year is given to no passage: [2024] in a report
- * is then never one of them. */
-bool store_source_is_year(int64_t number);
-
 struct source {
     int64_t id;
     int64_t run_id;

@@ -1,13 +1,12 @@
 /* store_tool_call.c - tool calls, the sources they brought, and notes. */
 #include <string.h>
 
+#include "sql/base/cite.h"
 #include "sql/store_effect.h"
 #include "sql/store_priv.h"
 
 #define DAY_MS     INT64_C(86400000)
 #define WHOLE_NAME 1000000 /* bytes: no name is longer */
-#define YEAR_FIRST 1500
-#define YEAR_LAST  2100
 
 static void read_call(struct dbq *q, struct arena *a, void *item)
 {
@@ -324,11 +323,6 @@ static enum rc find_source(struct store *st, struct source *s)
     return rc == RC_OK && !found ? RC_NOT_FOUND : rc;
 }
 
-bool store_source_is_year(int64_t number)
-{
-    return number >= YEAR_FIRST && number <= YEAR_LAST;
-}
-
 enum rc store_source_add(struct store *st, const struct run *run,
                          struct source *s)
 {
@@ -346,8 +340,8 @@ enum rc store_source_add(struct store *st, const struct run *run,
     if (rc != RC_OK) {
         return rc;
     }
-    if (store_source_is_year(s->n)) {
-        s->n = YEAR_LAST + 1;
+    while (cite_is_year(s->n)) {
+        s->n++;
     }
     q = db_use(st->db, STMT_SOURCE_INSERT);
     db_bind_i64(q, ":run", run->id);

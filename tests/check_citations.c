@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/citations.h"
+#include "sql/store_effect.h"
 #include "tests/support/suites.h"
 
 START_TEST(numbers_in_prose_are_citations)
@@ -20,8 +21,25 @@ START_TEST(numbers_in_prose_are_citations)
         {"over the line [4,\n5]", ""},
         {"`[1]` and\n\n```\n[2]\n```\n\n    [3]\n", ""},
         {"[1](https://example.org/) and ![2](a.png)", ""},
-        {"[1]: https://example.org/\n\nsee [1] and [2]", "2"},
-        {"[a] [1a] [] [ 1] [1.5] [1-3]", ""},
+        {"[a] [1a] [] [ 1] [1.5]", ""},
+        /* A definition does not make a link of a citation. */
+        {"[1]: https://example.org/\n\nsee [1] and [2]", "1 2"},
+        {"> [ 3\n]: https://example.org/\n\nsee [3], [x][3]", "3"},
+        {"[4-5]: /a\n\n[^6]: /b\n\n[4-5] [^6]", "4 5 6"},
+        {"[a]: https://example.org/\n\nsee [a] and [2]: so", "2"},
+        /* Ranges, other marks between, other brackets. */
+        {"[1-3] [5 \xe2\x80\x93 6; 8] [^9]", "1 2 3 5 6 8 9"},
+        {"[0-9] [3-1] [4-4] [1-] [-1] [1-2-3] [1-200] [1990-2000] [1.-2]", ""},
+        {"\xe3\x80\x90"
+         "1\xef\xbc\x8c"
+         "2\xe3\x80\x91\xef\xbc\xbb"
+         "3\xe3\x80\x81"
+         "4\xef\xbc\xbd [5\xef\xbc\x9b"
+         "6]",
+         "1 2 3 4 5 6"},
+        {"\xe3\x80\x90"
+         "1] [2\xe3\x80\x91 \xe3\x80\x90\xe6\xb3\xa8\xe3\x80\x91",
+         ""},
         {"[[6]] [x [7]]", "6 7"},
         {"[999] [0]", "0 999"},
         {"[1000] [1499, 2101] [999999] [01]", "1 1000 1499 2101 999999"},
@@ -39,8 +57,7 @@ START_TEST(numbers_in_prose_are_citations)
         struct citations found = {.count = 0};
         char seen[256] = "";
 
-        ck_assert_int_eq(
-            citations_find(rows[i].text, strlen(rows[i].text), &found), RC_OK);
+        ck_assert_int_eq(citations_find(rows[i].text, NULL, &found), RC_OK);
         for (size_t k = 0; k < found.count; k++) {
             size_t len = strlen(seen);
 
@@ -53,6 +70,26 @@ START_TEST(numbers_in_prose_are_citations)
 }
 END_TEST
 
+/* A database from before no passage had such a number. */
+START_TEST(a_year_that_is_a_passage_is_cited)
+{
+    const struct source list[] = {{.n = 1499}, {.n = 1600}, {.n = 1601}};
+    struct citations years = {.count = 0};
+    struct citations found = {.count = 0};
+
+    ck_assert_int_eq(citations_years(list, 3, &years), RC_OK);
+    ck_assert_uint_eq(years.count, 2);
+    ck_assert_int_eq(citations_find("[1600, 7] [1600-1601] [1602] [1601, 1602]",
+                                    &years, &found),
+                     RC_OK);
+    ck_assert_uint_eq(found.count, 3);
+    ck_assert(citations_has(&found, 7) && citations_has(&found, 1601));
+    ck_assert(!citations_has(&found, 1602));
+    citations_free(&found);
+    citations_free(&years);
+}
+END_TEST
+
 START_TEST(a_number_is_kept_once)
 {
     struct citations all = {.count = 0};
@@ -62,8 +99,7 @@ START_TEST(a_number_is_kept_once)
     }
     citations_sort(&all);
     ck_assert_uint_eq(all.count, 500);
-    ck_assert_int_eq(citations_find("[7] [600]", strlen("[7] [600]"), &all),
-                     RC_OK);
+    ck_assert_int_eq(citations_find("[7] [600]", NULL, &all), RC_OK);
     ck_assert_uint_eq(all.count, 501);
     ck_assert(citations_has(&all, 1) && citations_has(&all, 500));
     ck_assert(citations_has(&all, 600) && !citations_has(&all, 501));
@@ -78,6 +114,7 @@ Suite *citations_suite(void)
     TCase *t = tcase_create("citations");
 
     tcase_add_test(t, numbers_in_prose_are_citations);
+    tcase_add_test(t, a_year_that_is_a_passage_is_cited);
     tcase_add_test(t, a_number_is_kept_once);
     suite_add_tcase(s, t);
     return s;

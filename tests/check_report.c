@@ -156,6 +156,20 @@ START_TEST(html_runs_and_loads_nothing)
 }
 END_TEST
 
+START_TEST(a_citation_is_no_link)
+{
+    struct run other = run;
+    struct report report = REPORT;
+
+    other.answer_body = "Fact [1], as [said][a].\n\n"
+                        "[1]: https://a.example\n[a]: https://b.example\n";
+    report.run = &other;
+    ck_assert_int_eq(report_html(&report, &out), RC_OK);
+    assert_has("Fact [1], as <a href=\"https://b.example\">said</a>");
+    assert_has("[1]\xe2\x81\xa0: https://a.example");
+}
+END_TEST
+
 START_TEST(a_report_too_long_is_an_error)
 {
     buf_free(&out);
@@ -176,6 +190,7 @@ Suite *report_suite(void)
     tcase_add_loop_test(tcase, its_own_words_are_in_the_language_of_the_report,
                         0, (int)(sizeof(LANGUAGE) / sizeof(LANGUAGE[0])));
     tcase_add_test(tcase, html_runs_and_loads_nothing);
+    tcase_add_test(tcase, a_citation_is_no_link);
     tcase_add_test(tcase, a_report_too_long_is_an_error);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -5,6 +5,7 @@
  * page, never as a string of HTML: what is not in the table below cannot come
  * about. HTML in the text stays text, no image is loaded, links leave the page
  * and have a scheme of a short list. `[3]` is a button that stands for source 3.
+ * A text cannot make a link of it: a definition of that name is a paragraph.
  *
  * @import { Token } from 'marked'
  */
@@ -13,12 +14,43 @@ import { h } from 'preact';
 
 const SAFE_LINK = /^(?:https?:|mailto:)/i;
 
-/** As runtime/citations.h has it: that is what a report is checked for. */
-const CITE = /^\[(\d{1,6}(?:[ \t]*,[ \t]*\d{1,6})*)\](?![(:])/;
+/** As sql/base/cite.h has it: that is what a report is checked for. */
+const SPAN = '\\d{1,6}(?:[ \\t]*[-\u2010-\u2014][ \\t]*\\d{1,6})?';
+const LIST = `\\^?(${SPAN}(?:[ \\t]*[,;\uff0c\u3001\uff1b][ \\t]*${SPAN})*)[ \\t]*`;
+const CITE = new RegExp(`^(?:\\[${LIST}\\](?!\\()|\uff3b${LIST}\uff3d|\u3010${LIST}\u3011)`);
+const CITE_BEGINS = /\[\^?\d|[\uff3b\u3010]/;
 
-/** What reads like a year cites nothing; no passage has such a number.
- *  @param {string} n */
-const isYear = (n) => Number(n) >= 1500 && Number(n) <= 2100;
+/** A range names all between its ends, which are not far from each other. */
+const RANGE_MAX = 100;
+
+/** What reads like a year cites nothing; no passage has such a number, but in
+ *  databases from before that was so. @param {number} n */
+const isYear = (n) => n >= 1500 && n <= 2100;
+
+/** Years that passages of the text in hand have. @type {Set<number>} */
+let years = new Set();
+
+/** @param {number} n */
+const isProse = (n) => isYear(n) && !years.has(n);
+
+/** @param {number[]} span  a number, or both ends of a range */
+const isCited = ([from, to]) => (to === undefined ? !isProse(from)
+    : from > 0 && from < to && to - from <= RANGE_MAX
+        && Array.from({ length: to - from + 1 }, (_, i) => from + i)
+            .every((n) => !isProse(n)));
+
+/** The numbers and ranges of a citation; null: it is none.
+ *  @param {string} text */
+function citedAt(text) {
+    const match = CITE.exec(text);
+    const list = match?.[1] ?? match?.[2] ?? match?.[3];
+    const spans = list?.split(/[,;\uff0c\u3001\uff1b]/).map((part) =>
+        part.split(/[-\u2010-\u2014]/).map(Number));
+    return match && spans?.every(isCited) ? { raw: match[0], spans } : null;
+}
+
+/** The name of a link's definition. */
+const DEFINED = /^ {0,3}\[((?:\\.|[^\[\]\\])+)\]:/s;
 
 /** Marks in so long a paragraph are left as they are: the time to pair them
  *  grows with the square of it. */
@@ -64,6 +96,10 @@ const marked = new Marked({
             const raw = TEXT.exec(src)?.[0];
             return raw ? { type: 'text', raw, text: raw } : undefined;
         },
+        def(src) {
+            const name = DEFINED.exec(src)?.[1].trim().replace(/\s+/g, ' ');
+            return name && CITE.test(`[${name}]`) ? undefined : false;
+        },
         emStrong: (_, paragraph) => (paragraph.length > PARAGRAPH_MAX
             ? undefined : false),
     },
@@ -71,14 +107,12 @@ const marked = new Marked({
         name: 'cite',
         level: 'inline',
         start: (src) => {
-            const at = src.search(/\[\d/);
+            const at = src.search(CITE_BEGINS);
             return at < 0 ? undefined : at;
         },
         tokenizer(src) {
-            const match = CITE.exec(src);
-            return match && !match[1].split(',').some(isYear)
-                && !(match[1] in this.lexer.tokens.links)
-                ? { type: 'cite', raw: match[0], n: match[1] } : undefined;
+            const cited = citedAt(src);
+            return cited ? { type: 'cite', ...cited } : undefined;
         },
     }],
 });
@@ -118,15 +152,17 @@ const around = (tag) => (token, label) =>
 /** Joins a number to the word that it belongs to: no line ends between. */
 const JOINER = '\u2060';
 
-/** @type {Draw} */
-function drawCite(token, label) {
-    return token.n.split(',').map((/** @type {string} */ part) => {
-        const n = Number(part);
-        // Not a button element: lines may end on either side of those.
-        return [JOINER, h('span', { role: 'button', tabindex: 0, class: 'cite',
-            'data-n': n, 'aria-label': `${label} ${n}` }, n), JOINER];
-    });
-}
+/** @param {number} n @param {string} label */
+const drawNumber = (n, label) =>
+    // Not a button element: lines may end on either side of those.
+    [JOINER, h('span', { role: 'button', tabindex: 0, class: 'cite',
+        'data-n': n, 'aria-label': `${label} ${n}` }, n), JOINER];
+
+/** Of a range its ends. @type {Draw} */
+const drawCite = (token, label) => token.spans.map(
+    (/** @type {number[]} */ [from, to]) => (to === undefined
+        ? drawNumber(from, label)
+        : [drawNumber(from, label), '\u2013', drawNumber(to, label)]));
 
 /** @type {Draw} */
 function drawLink(token, label) {
@@ -223,10 +259,12 @@ function lex(text) {
 /**
  * The top-level blocks of a text. `alone` tells whether equal text means an
  * equal block: not so where links are defined elsewhere in the text. A text
- * that cannot be drawn is one block, as it is written.
- * @param {string} text
+ * that cannot be drawn is one block, as it is written. `known` are the numbers
+ * like a year that passages have.
+ * @param {string} text @param {Set<number>} [known]
  */
-export function blocks(text) {
+export function blocks(text, known = new Set()) {
+    years = known;
     const tokens = lex(text);
     if (!tokens || isDeep(tokens, DEPTH_MAX)) {
         return { alone: true, tokens: [{ type: 'raw', raw: text }] };

@@ -104,12 +104,32 @@ test('the page shows as a citation what the runtime checks as one', () => {
         [1, 2, 3, 4, 5]);
     assert.deepEqual(cited('[1000] [1499, 2101] [999999] [01]'),
         [1000, 1499, 2101, 999999, 1]);
-    assert.deepEqual(cited('[1234567] [ 1] [1-3] [a] `[9]` \\[9\\]'), []);
+    assert.deepEqual(cited('[1234567] [ 1] [1.5] [a] `[9]` \\[9\\]'), []);
     // Years are words, and what stands with one is no list of passages.
     const years = 'In [2024], [1500], [2100], [02024] and [3, 1999].';
     assert.deepEqual(cited(years), []);
     assert.equal(textOf(draw(years)), years);
-    // One line holds a citation; a name that a text gives to a link is no number.
+    // But where passages have such numbers, which they once had.
+    assert.deepEqual(elementsOf(blocks('[1600, 7] [1602]', new Set([1600]))
+        .tokens.map((token) => drawBlock(token, 'source')))
+        .filter((e) => e.props.class === 'cite').map((e) => e.props['data-n']),
+    [1600, 7]);
+    // One line holds a citation.
     assert.deepEqual(cited('over the line [4,\n5] and [6]'), [6]);
-    assert.deepEqual(cited('see [1] and [2]\n\n[1]: https://a.test/'), [2]);
+    // Ranges show their ends; other marks between, other brackets.
+    assert.deepEqual(cited('[1-3] [5 \u2013 6; 8 ] [^9]'), [1, 3, 5, 6, 8, 9]);
+    assert.equal(textOf(draw('as [1-3].')).replace(/\u2060/g, ''), 'as1\u20133.');
+    assert.deepEqual(cited('\u30101\uff0c2\u3011(a)\uff3b3\u30014\uff3d[5\uff1b6]'),
+        [1, 2, 3, 4, 5, 6]);
+    assert.deepEqual(cited('[0-9] [3-1] [4-4] [1-] [-1] [1-2-3] [1-200] '
+        + '[1990-2000] \u30101] [2\u3011 \u3010\u6ce8\u3011'), []);
+    // No definition makes a link of a citation.
+    for (const text of ['see [1] and [2]\n\n[1]: https://a.test/',
+        '[2]: so, and [1]', '> [ 2 ]: https://a.test/\n\n[2] [1]',
+        '[1-2]: /a\n\n[^1]: /b\n\n[1-2] [^1]']) {
+        assert.deepEqual([...new Set(cited(text))].sort(), [1, 2], text);
+    }
+    assert.deepEqual(elementsOf(draw('[a] [1]\n\n[a]: https://a.test/'))
+        .filter((e) => e.type === 'a').map((e) => e.props.href),
+    ['https://a.test/']);
 });

@@ -9,7 +9,7 @@ import { Component } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { t } from '../i18n.js';
-import { html } from '../html.js';
+import { html, useApp } from '../html.js';
 import { passageEvents } from './passage.js';
 
 /** What draws Markdown: it comes after the first picture.
@@ -54,6 +54,12 @@ function useFrame(value) {
     return shown;
 }
 
+/** No passage has a number like a year, but in databases from before that was
+ *  so; there are then at least as many.
+ *  @param {{ value: { n: number } }[]} sources */
+const yearsOf = (sources) => new Set(sources.length < 1500 ? []
+    : sources.map((s) => s.value.n).filter((n) => n >= 1500 && n <= 2100));
+
 /**
  * @param {{ text: string, run: string, live: boolean }} props  `run` is whose
  *     sources the citations name
@@ -61,16 +67,17 @@ function useFrame(value) {
 export function Prose({ text, run, live }) {
     const shown = useFrame(text);
     const draw = drawing.value;
+    const years = yearsOf(useApp().store.details.get(run)?.sources ?? []);
     useEffect(() => { loadMarkdown(); }, []);
     if (!draw) {
         return html`<p class="prose plain" dir="auto">${shown}</p>`;
     }
-    const { tokens, alone } = draw.blocks(shown);
+    const { tokens, alone } = draw.blocks(shown, years);
     return html`
         <div class=${`prose${live ? ' live' : ''}`} dir="auto"
             ...${passageEvents(run)}>
             ${tokens.map((token, i) => html`<${Block} key=${i} token=${token}
-                alone=${alone} label=${t('source')}
+                alone=${alone && years.size === 0} label=${t('source')}
                 draw=${draw.drawBlock} />`)}
         </div>`;
 }
