@@ -1,8 +1,9 @@
 /* servers.c - how the servers are that tools depend on, for people to see.
  *
  * A row is written when something changes, so that a busy server costs no
- * write. Only states, numbers and words of our own go into it: what a server
- * says, where it stands and what it is sent is for the log at most. */
+ * write. Only states, numbers and codes of our own go into it, which the page puts
+ * into words: what a server says, where it stands and what it is sent is for the
+ * log at most. */
 #include <stdio.h>
 #include <string.h>
 
@@ -89,10 +90,10 @@ void servers_search(struct runtime *rt, const struct http_result *res,
     }
     if (res->end != HTTP_END_DONE) {
         (void)snprintf(brief, STORE_SERVER_DETAIL, "%s",
-                       res->sent ? "no answer" : "no connection");
+                       res->sent ? "no_answer" : "no_connection");
     } else if (res->status != 200) {
-        (void)snprintf(brief, STORE_SERVER_DETAIL, "HTTP %ld", res->status);
+        (void)snprintf(brief, STORE_SERVER_DETAIL, "http_%ld", res->status);
     } else {
-        (void)snprintf(brief, STORE_SERVER_DETAIL, "no usable answer");
+        (void)snprintf(brief, STORE_SERVER_DETAIL, "no_usable_answer");
     }
 }

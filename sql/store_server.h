@@ -10,7 +10,8 @@ struct server {
     const char *kind; /* "mcp" or "search" */
     const char *name; /* of the configuration */
     enum endpoint_state state;
-    const char *detail; /* a few words, "": nothing to say */
+    const char *detail; /* why: no_connection, no_answer, no_usable_answer or
+                         * http_<status>; "": nothing to say */
     int64_t tools;      /* that it offers */
     int64_t changed_ms;
 };

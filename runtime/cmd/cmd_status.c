@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "runtime/cmd/cmd.h"
@@ -133,8 +134,25 @@ static enum rc put(struct json_out *json, void *arg)
     return RC_OK;
 }
 
+/* "no_answer" as "no answer", "http_401" as "HTTP 401". */
+static const char *in_words(const char *code, char out[STORE_SERVER_DETAIL])
+{
+    static const char HTTP[] = "http_";
+
+    (void)snprintf(out, STORE_SERVER_DETAIL, "%s", code);
+    if (strncmp(code, HTTP, strlen(HTTP)) == 0) {
+        memcpy(out, "HTTP ", strlen(HTTP));
+    }
+    for (char *p = strchr(out, '_'); p != NULL; p = strchr(p, '_')) {
+        *p = ' ';
+    }
+    return out;
+}
+
 static void print(const struct status *s)
 {
+    char why[STORE_SERVER_DETAIL];
+
     (void)printf("version   %s\n", ASIDE_VERSION);
     (void)printf("data      %s, %.1f MB, %s\n", s->cmd->conf.data,
                  (double)s->database_bytes / 1e6,
@@ -150,10 +168,11 @@ static void print(const struct status *s)
                  " research; %" PRId64 " wait for you\n",
                  s->n_active, s->n_background, s->n_awaiting);
     for (size_t i = 0; i < s->n_servers; i++) {
-        (void)printf("%-9s %s: %s%s%s\n", s->servers[i].kind,
-                     s->servers[i].name, state_word(s->servers[i].state),
-                     s->servers[i].detail[0] == '\0' ? "" : ", ",
-                     cmd_shown(s->cmd->arena, s->servers[i].detail));
+        (void)printf(
+            "%-9s %s: %s%s%s\n", s->servers[i].kind, s->servers[i].name,
+            state_word(s->servers[i].state),
+            s->servers[i].detail[0] == '\0' ? "" : ", ",
+            cmd_shown(s->cmd->arena, in_words(s->servers[i].detail, why)));
     }
 }
 

@@ -163,6 +163,7 @@ static void call_end(void *ctx, const struct mcp_exchange_end *e)
     bool first = c->resumes == 0;
 
     c->x = NULL;
+    mcp_session_call_ended(s, c->result != NULL || c->refused, e->status);
     if (c->result != NULL) {
         finish(c, "", false);
     } else if (c->refused) {

@@ -100,6 +100,9 @@ void mcp_session_begin(struct mcp_server *);
 void mcp_session_fail(struct mcp_server *, const char *why,
                       int64_t retry_after_ms);
 void mcp_session_fail_end(struct mcp_server *, const struct mcp_exchange_end *);
+/* How a call went, for the state that is shown: a key that is refused in it (401)
+ * shows until a call is answered. The session goes on; others may do without. */
+void mcp_session_call_ended(struct mcp_server *, bool answered, long status);
 /* It has forgotten the session: a new one is begun at once. */
 void mcp_session_lost(struct mcp_server *);
 /* What may come beside the reply to any request. */

@@ -101,12 +101,23 @@ void mcp_session_fail_end(struct mcp_server *s,
         s->state = ENDPOINT_UNAUTHORIZED;
     }
     if (e->status >= 300) {
-        (void)snprintf(s->brief, sizeof(s->brief), "HTTP %ld", e->status);
+        (void)snprintf(s->brief, sizeof(s->brief), "http_%ld", e->status);
     } else if (e->end == HTTP_END_DONE) {
-        (void)snprintf(s->brief, sizeof(s->brief), "no usable answer");
+        (void)snprintf(s->brief, sizeof(s->brief), "no_usable_answer");
     } else {
         (void)snprintf(s->brief, sizeof(s->brief), "%s",
-                       e->sent ? "no answer" : "no connection");
+                       e->sent ? "no_answer" : "no_connection");
+    }
+}
+
+void mcp_session_call_ended(struct mcp_server *s, bool answered, long status)
+{
+    if (status == 401) {
+        s->state = ENDPOINT_UNAUTHORIZED;
+        (void)snprintf(s->brief, sizeof(s->brief), "http_401");
+    } else if (answered && s->phase == MCP_READY) {
+        s->state = ENDPOINT_OK;
+        s->brief[0] = '\0';
     }
 }
 
@@ -306,9 +317,9 @@ static void become_ready(struct mcp_server *s)
 
     s->phase = MCP_READY;
     s->failures = 0;
-    s->state = ENDPOINT_OK;
-    s->brief[0] = '\0';
     if (news) {
+        s->state = ENDPOINT_OK;
+        s->brief[0] = '\0';
         log_info(s->about, "ready: %zu tools, revision %s",
                  s->set == NULL ? 0 : s->set->tools.n, s->version);
         mcp_call_flush(s);

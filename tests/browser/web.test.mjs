@@ -80,7 +80,7 @@ browserTest('the panel tells what tools depend on, in both languages, without th
     const chinese = await browser.open(await browser.newPerson({ locale: 'zh-CN' }), aside);
     await chinese.tab.locator('#background').click();
     await chinese.tab.getByText('1 个工具来源不可用').click();
-    await chinese.tab.getByText('无法连接（no connection）').waitFor();
+    await chinese.tab.getByText('无法连接（连接失败）').waitFor();
 
     // It comes back, and the panel says so when it is opened.
     await tools.listen(tools.port);

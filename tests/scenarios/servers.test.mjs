@@ -35,13 +35,13 @@ test('servers of tools and the search are told of: well, gone, shut, back', BOUN
     return want.every((line) => now.includes(line)) ? now : null;
   }, { what: `the overview says ${want}` });
 
-  assert.deepEqual(await told('mcp files: ok, 2', 'mcp door: unauthorized (HTTP 401), 0',
-    'mcp none: unreachable (no connection), 0', 'mcp odd: unreachable (no usable answer), 0',
+  assert.deepEqual(await told('mcp files: ok, 2', 'mcp door: unauthorized (http_401), 0',
+    'mcp none: unreachable (no_connection), 0', 'mcp odd: unreachable (no_usable_answer), 0',
     'search web_search: unknown, 1').then((all) => all.length), 5);
   const before = Object.fromEntries((await read()).map((s) => [s.name, s.changed_at]));
 
   await files.close();
-  await told('mcp files: unreachable (no connection), 0', 'mcp door: unauthorized (HTTP 401), 0');
+  await told('mcp files: unreachable (no_connection), 0', 'mcp door: unauthorized (http_401), 0');
   await files.listen(files.port);
   shut = false;
   await told('mcp files: ok, 2', 'mcp door: ok, 0');
@@ -58,10 +58,22 @@ test('servers of tools and the search are told of: well, gone, shut, back', BOUN
   await told('search web_search: ok, 1');
   site.on('/search', { status: 403 });
   await search();
-  await told('search web_search: unauthorized (HTTP 403), 1');
+  await told('search web_search: unauthorized (http_403), 1');
   site.on('/search', '<p>no</p>');
   await search();
-  await told('search web_search: unreachable (no usable answer), 1');
+  await told('search web_search: unreachable (no_usable_answer), 1');
+
+  // A key that is refused in one call, until a call is answered.
+  const look = async (refuse) => {
+    files.intercept = (msg, req, res) => refuse && msg?.method === 'tools/call' && (res.writeHead(401).end(), true);
+    model.next('research', (req, reply) => reply.call(['files__look', { refuse }]));
+    model.next('research', (req, reply) => reply.report('# Done'));
+    await whole((await research('the sea')).id);
+  };
+  await look(true);
+  await told('mcp files: unauthorized (http_401), 0');
+  await look(false);
+  await told('mcp files: ok, 2');
 
   // Without a runtime nobody knows; the next one begins anew.
   await aside.part('asided').kill();

@@ -2,7 +2,7 @@
  *  Closing it changes only the view. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import { t } from '../i18n.js';
+import { has, t } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
 import * as notify from '../notify.js';
 import { isActive, isMissing } from '../rules.js';
@@ -98,8 +98,10 @@ function stateOf(s) {
         return s.kind === 'search' ? t('tools.ok')
             : t('tools.ready', { n: s.tools });
     }
-    return s.detail ? t(`tools.${s.state}.why`, { why: s.detail })
-        : t(`tools.${s.state}`);
+    const [, status] = /^http_(\d+)$/.exec(s.detail) ?? [];
+    const why = status ? `HTTP ${status}` : s.detail && has(`tools.why.${s.detail}`)
+        && t(`tools.why.${s.detail}`);
+    return why ? t(`tools.${s.state}.why`, { why }) : t(`tools.${s.state}`);
 }
 
 /** The browser's own word at the end of a research, when asked for. */
