@@ -26,6 +26,7 @@
 #define NAP_MIN_US   100
 #define NAP_MAX_US   500
 #define LONG_WAIT_MS 500
+#define OPEN_TRIES   8 /* each is lost only to a replaced file */
 
 enum control {
     CONTROL_BEGIN_READ,
@@ -489,16 +490,14 @@ static enum rc open_file(struct db *db, const char *path)
     return failure(db, code, path, false);
 }
 
-enum rc db_open(const struct db_options *o, struct db **out)
+static enum rc open_once(const struct db_options *o, struct db **out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct db *db = calloc(1, sizeof(*db));
     enum rc rc;
 
     if (db == NULL) {
         return RC_NOMEM;
     }
-    (void)pthread_once(&once, configure);
     db->busy_ms = o->busy_ms;
     db->read_only = o->read_only;
     db->one_file = o->one_file;
@@ -523,6 +522,32 @@ enum rc db_open(const struct db_options *o, struct db **out)
     }
     *out = db;
     return RC_OK;
+}
+
+/* A file may be replaced by a restore while its opening waits for the lock that
+ * the restore holds. From here on it cannot be: an open connection keeps a lock
+ * of its own. */
+enum rc db_open(const struct db_options *o, struct db **out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct db *db = NULL;
+    enum rc rc = RC_BUSY;
+
+    (void)pthread_once(&once, configure);
+    for (int i = 0; i < OPEN_TRIES && db == NULL; i++) {
+        rc = open_once(o, &db);
+        if (rc == RC_OK && db_is_lost(db)) {
+            db_close(db);
+            db = NULL;
+            rc = RC_BUSY;
+        } else if (rc != RC_OK) {
+            return rc;
+        }
+    }
+    if (rc == RC_OK) {
+        *out = db;
+    }
+    return rc;
 }
 
 void db_set_busy(struct db *db, int64_t busy_ms)

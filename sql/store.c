@@ -7,6 +7,7 @@
 #include "gen/schema.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
+#include "sql/store_exchange.h"
 #include "sql/store_priv.h"
 
 /* How often the lease row is renewed while there is something to commit. */
@@ -54,6 +55,13 @@ static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
 
 enum rc store_open(const char *dir, int64_t busy_ms, struct store **out)
 {
+    if (store_exchange_is_open(dir)) {
+        log_error(NULL,
+                  "%s: a restore was cut short: do it again, with `aside "
+                  "restore` (see restore.unfinished there)",
+                  dir);
+        return RC_FENCED;
+    }
     return open_in(dir, busy_ms, false, out);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -239,17 +240,110 @@ static enum rc fill(struct store *st, struct store_backup *b, const char *part)
     return rc;
 }
 
-/* Nobody but its owner may read it, and nobody else's file is written to. */
-static enum rc make_part(struct store_backup *b, const char *part)
+/* The folder that a file is in, without links; NULL: errno. To be freed. */
+static char *folder_of(struct store_backup *b, const char *path)
 {
-    int fd;
+    const char *slash = strrchr(path, '/');
+    const char *parent =
+        slash == NULL
+            ? "."
+            : arena_strndup(b->arena, path, (size_t)(slash - path) + 1);
 
+    return parent == NULL ? NULL : realpath(parent, NULL);
+}
+
+/* Is the file to be in the data's folder, or below it? There it would take the
+ * name of what is at work, and be lost with what it is a copy of. */
+static enum rc is_elsewhere(struct store_backup *b)
+{
+    char *folder = folder_of(b, b->file);
+    char *data = realpath(b->dir, NULL);
+    enum rc rc = RC_OK;
+    size_t len;
+
+    if (folder == NULL || data == NULL) {
+        rc = store_backup_fail_errno(b, b->file);
+    } else {
+        len = strlen(data);
+        if (strncmp(folder, data, len) == 0 &&
+            (folder[len] == '/' || folder[len] == '\0')) {
+            rc = store_backup_fail(b, RC_INVALID, b->file,
+                                   "it would lie in the data's own folder: "
+                                   "name a place elsewhere, best on another "
+                                   "disk");
+        }
+    }
+    free(folder);
+    free(data);
+    return rc;
+}
+
+/* May the file have this name? */
+static enum rc is_free(struct store_backup *b)
+{
+    struct stat at;
+
+    if (lstat(b->file, &at) != 0) {
+        return errno == ENOENT ? is_elsewhere(b)
+                               : store_backup_fail_errno(b, b->file);
+    }
+    if (!S_ISREG(at.st_mode)) {
+        return store_backup_fail(b, RC_INVALID, b->file,
+                                 "what has this name is no file");
+    }
+    return b->replace ? is_elsewhere(b)
+                      : store_backup_fail(b, RC_CONFLICT, b->file,
+                                          "there is such a file");
+}
+
+/* What backups of this name have left that were killed. Who is at work holds a
+ * lock on its own. */
+static void remove_left(struct store_backup *b)
+{
+    const char *slash = strrchr(b->file, '/');
+    const char *base = slash == NULL ? b->file : slash + 1;
+    size_t len = strlen(base);
+    char *folder = folder_of(b, b->file);
+    DIR *dir = folder == NULL ? NULL : opendir(folder);
+    const char *name;
+    int error;
+
+    while (dir != NULL && (name = folder_next(dir, &error)) != NULL) {
+        const char *end = name + len;
+        int fd;
+
+        if (strncmp(name, base, len) != 0 || *end != '.') {
+            continue;
+        }
+        end += 1 + strspn(end + 1, "0123456789");
+        if (strcmp(end, ".part") != 0) {
+            continue;
+        }
+        fd = openat(dirfd(dir), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)unlinkat(dirfd(dir), name, 0);
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    free(folder);
+}
+
+/* Nobody but its owner may read it, and nobody else's file is written to. The
+ * descriptor, with its lock, is to stay open until it has its name. */
+static enum rc make_part(struct store_backup *b, const char *part, int *fd)
+{
     (void)unlink(part);
-    fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
+    *fd =
+        open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (*fd < 0) {
         return store_backup_fail_errno(b, part);
     }
-    (void)close(fd);
+    (void)flock(*fd, LOCK_EX | LOCK_NB);
     return RC_OK;
 }
 
@@ -300,16 +394,17 @@ enum rc store_backup_make(struct store *st, struct store_backup *b)
 {
     const char *part =
         arena_printf(b->arena, "%s.%ld.part", b->file, (long)getpid());
+    int fd = -1;
     enum rc rc;
 
     if (part == NULL) {
         return RC_NOMEM;
     }
-    if (!b->replace && access(b->file, F_OK) == 0) {
-        return store_backup_fail(b, RC_CONFLICT, b->file,
-                                 "there is such a file");
+    rc = is_free(b);
+    if (rc == RC_OK) {
+        remove_left(b);
+        rc = make_part(b, part, &fd);
     }
-    rc = make_part(b, part);
     if (rc != RC_OK) {
         return rc;
     }
@@ -317,6 +412,7 @@ enum rc store_backup_make(struct store *st, struct store_backup *b)
     if (rc == RC_OK) {
         rc = finish(b, part);
     }
+    (void)close(fd);
     if (rc != RC_OK) {
         (void)unlink(part);
         return store_backup_fail(b, rc, b->file, rc_name(rc));

@@ -27,8 +27,11 @@ struct store_backup {
     int64_t bytes; /* of the backup's file */
     int64_t files; /* of libraries in it */
     int64_t active_runs;
-    struct store_view view;           /* what it holds, or what is there */
-    const char *kept;                 /* restored: where the old data is */
+    struct store_view view;  /* what it holds, or what is there */
+    const char *kept;        /* restored: where the old data is */
+    int64_t tokens_kept_out; /* revoked since the backup, and so still; -1:
+                              * what was there does not tell */
+    const char *back;        /* accounts that were deleted since, or NULL */
     char why[STORE_BACKUP_WHY_BYTES]; /* failed: a sentence */
 };
 
@@ -40,7 +43,7 @@ enum rc store_backup_make(struct store *, struct store_backup *) RC_MUST_CHECK;
 /* Put the backup in the place of what is in dir, which is kept in a folder in
  * it. RC_BUSY: a runtime, a responder or another program has the database open.
  * RC_INVALID: the file is no sound backup. RC_NEWER. Nothing is touched then.
- * If it is cut short, it is to be done again. */
+ * If it is cut short, it is to be done again; no program starts until then. */
 enum rc store_backup_restore(struct store_backup *) RC_MUST_CHECK;
 
 #endif

@@ -11,6 +11,7 @@
 #include "sql/db_copy.h"
 #include "sql/library.h"
 #include "sql/library_files.h"
+#include "sql/store_exchange.h"
 #include "sql/store_library.h"
 #include "sql/store_priv.h"
 
@@ -176,6 +177,10 @@ static void check_main(struct check *c, bool *reading)
 
     c->where = "aside.db";
     c->todo = RESTORE;
+    if (store_exchange_is_open(c->dir)) {
+        find(c, "a restore was cut short: what is here is of two times",
+             "restore once more, with `aside restore`");
+    }
     if (!is_there(c)) {
         find(c, "is not there", RESTORE ", or start Aside once for a new one");
         return;

@@ -2,10 +2,12 @@
  *
  * Everything new is made ready in a folder of its own, restoring/, and looked
  * through, before anything that is there is touched. What is there goes into
- * another one, before-<time>/. The database comes last, by one rename, and has
- * no log beside it then; the old one's log goes first, since it would be taken
- * for the new one's. It was emptied into its database before that, if that
- * could be read: so a restore that is cut short leaves the old database whole.
+ * another one, before-<time>/ (store_exchange.c). The old database's log was
+ * emptied into it before that, if it could be read: so a restore that is cut
+ * short leaves the old database whole.
+ *
+ * Who was shut out since the backup stays shut out: of the backup's tokens those
+ * stand that stand in what is replaced, if the one came of the other.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,8 +26,10 @@
 #include "sql/library_files.h"
 #include "sql/store_audit.h"
 #include "sql/store_backup_inside.h"
+#include "sql/store_exchange.h"
 #include "sql/store_lease.h"
 #include "sql/store_priv.h"
+#include "sql/store_shut_out.h"
 
 #define COPY_BYTES 65536
 #define FTW_FDS    16
@@ -33,7 +38,9 @@ struct restore {
     struct store_backup *b;
     const char *ready; /* folder of what is new */
     const char *kept;  /* folder of what was there */
+    struct shut_out old;
     struct lease_lock *lease;
+    int indexer; /* descriptor of the indexer's lock; -1: none */
     struct db_claim *claim;
 };
 
@@ -96,15 +103,42 @@ static enum rc copy_file(struct restore *r)
     return rc;
 }
 
-/* What the header of the file says, before anything is made of it. */
+static bool has_log(struct store_backup *b)
+{
+    static const char *const END[] = {"-wal", "-journal"};
+    struct stat at;
+    bool has = false;
+
+    for (size_t i = 0; i < sizeof(END) / sizeof(END[0]); i++) {
+        const char *path = arena_printf(b->arena, "%s%s", b->file, END[i]);
+
+        has = has || (path != NULL && stat(path, &at) == 0 && at.st_size > 0);
+    }
+    return has;
+}
+
+/* What the file is and its header says, before anything is made of it. */
 static enum rc is_backup(struct store_backup *b)
 {
     int64_t version = 0;
-    enum rc rc = db_copy_version(b->file, &version);
+    struct stat at;
+    enum rc rc;
 
-    if (rc == RC_NOT_FOUND) {
-        return store_backup_fail(b, rc, b->file, "there is no such file");
+    if (stat(b->file, &at) != 0) {
+        return errno == ENOENT ? store_backup_fail(b, RC_NOT_FOUND, b->file,
+                                                   "there is no such file")
+                               : store_backup_fail_errno(b, b->file);
     }
+    if (!S_ISREG(at.st_mode)) {
+        return store_backup_fail(b, RC_INVALID, b->file,
+                                 "it is no file: a backup must lie on a disk");
+    }
+    if (has_log(b)) {
+        return store_backup_fail(b, RC_INVALID, b->file,
+                                 "it is a database with a log beside it, not a "
+                                 "backup, and the log holds what is newest");
+    }
+    rc = db_copy_version(b->file, &version);
     if (rc == RC_INVALID || (rc == RC_OK && version == 0)) {
         return store_backup_fail(b, RC_INVALID, b->file,
                                  "it is no backup of Aside");
@@ -204,6 +238,9 @@ static enum rc make_own(struct store *st, void *arg)
     if (rc == RC_OK) {
         rc = db_run_one(db_use(st->db, STMT_FACT_NEW_FEED));
     }
+    if (rc == RC_OK) {
+        rc = store_shut_out_keep(st, r->b, &r->old);
+    }
     return rc == RC_OK ? store_audit_add(st, &line) : rc;
 }
 
@@ -262,68 +299,60 @@ static enum rc prepare(struct restore *r)
     return rc;
 }
 
-/* --- the exchange ------------------------------------------------------------ */
+/* --- nobody else -------------------------------------------------------------- */
 
-/* A name moves from one folder to another; one that is not there need not. */
-static enum rc move(struct restore *r, const char *from, const char *to,
-                    const char *name)
+/* A run of the indexer may have outlived its runtime, or be somebody's own. The
+ * lock goes with the descriptor. */
+static enum rc claim_indexer(struct restore *r)
 {
-    const char *old = in_folder(r, from, name);
-    const char *new = in_folder(r, to, name);
+    const char *path = in_folder(r, r->b->dir, "library.lock");
 
-    if (old == NULL || new == NULL) {
-        return RC_NOMEM;
+    r->indexer =
+        path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (r->indexer < 0) {
+        return store_backup_fail_errno(r->b, "library.lock");
     }
-    return rename(old, new) == 0 || errno == ENOENT
+    return flock(r->indexer, LOCK_EX | LOCK_NB) == 0
                ? RC_OK
-               : store_backup_fail_errno(r->b, old);
+               : store_backup_fail(r->b, RC_BUSY, r->b->dir,
+                                   "the library is being indexed: wait for it, "
+                                   "or stop it");
 }
 
-/* The old database gets a second name, so that there is always one. */
-static enum rc keep_database(struct restore *r)
-{
-    const char *old = in_folder(r, r->b->dir, "aside.db");
-    const char *new = in_folder(r, r->kept, "aside.db");
+/* As root, in place of the account that runs Aside: what is new is its. */
+static uid_t owner_uid;
+static gid_t owner_gid;
 
-    if (old == NULL || new == NULL) {
-        return RC_NOMEM;
-    }
-    if (link(old, new) == 0 || errno == ENOENT) {
+static int give_one(const char *path, const struct stat *st, int type,
+                    struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return lchown(path, owner_uid, owner_gid);
+}
+
+static enum rc hand_over(struct restore *r)
+{
+    static const char *const MADE[] = {"restoring", "asided.lock",
+                                       "library.lock"};
+    struct stat dir;
+    int failed = 0;
+
+    if (geteuid() != 0 || stat(r->b->dir, &dir) != 0 || dir.st_uid == 0) {
         return RC_OK;
     }
-    return move(r, r->b->dir, r->kept, "aside.db");
+    owner_uid = dir.st_uid;
+    owner_gid = dir.st_gid;
+    for (size_t i = 0; i < sizeof(MADE) / sizeof(MADE[0]) && failed == 0; i++) {
+        const char *path = in_folder(r, r->b->dir, MADE[i]);
+
+        failed = path == NULL
+                     ? -1
+                     : nftw(path, give_one, FTW_FDS, FTW_DEPTH | FTW_PHYS);
+    }
+    return failed == 0 ? RC_OK : store_backup_fail_errno(r->b, r->b->dir);
 }
-
-static enum rc exchange(struct restore *r)
-{
-    static const char *const OLD[] = {
-        "library",        "library.db",   "library.db-wal",
-        "library.db-shm", "search.db",    "search.db-wal",
-        "search.db-shm",  "aside.db-wal", "aside.db-shm",
-    };
-    const char *dir = r->b->dir;
-    enum rc rc = RC_OK;
-
-    if (mkdir(r->kept, 0700) != 0) {
-        return store_backup_fail_errno(r->b, r->kept);
-    }
-    rc = keep_database(r);
-    for (size_t i = 0; i < sizeof(OLD) / sizeof(OLD[0]) && rc == RC_OK; i++) {
-        rc = move(r, dir, r->kept, OLD[i]);
-    }
-    if (rc == RC_OK) {
-        rc = move(r, r->ready, dir, "library");
-    }
-    if (rc == RC_OK) {
-        rc = store_backup_sync(r->b, r->kept);
-    }
-    if (rc == RC_OK) {
-        rc = move(r, r->ready, dir, "aside.db");
-    }
-    return rc == RC_OK ? store_backup_sync(r->b, dir) : rc;
-}
-
-/* --- nobody else -------------------------------------------------------------- */
 
 static enum rc claim(struct restore *r)
 {
@@ -335,6 +364,9 @@ static enum rc claim(struct restore *r)
         return store_backup_fail(r->b, rc, r->b->dir,
                                  "a runtime is at work: stop Aside first");
     }
+    if (rc == RC_OK) {
+        rc = claim_indexer(r);
+    }
     if (rc != RC_OK) {
         return rc;
     }
@@ -343,6 +375,7 @@ static enum rc claim(struct restore *r)
         /* Bring its log into it, by a connection of our own. */
         db_copy_release(r->claim);
         r->claim = NULL;
+        store_shut_out_read(r->b, &r->old);
         db_copy_settle(path);
         rc = db_copy_claim(path, &r->claim);
     }
@@ -371,7 +404,7 @@ static bool name_folders(struct restore *r)
 
 enum rc store_backup_restore(struct store_backup *b)
 {
-    struct restore r = {.b = b};
+    struct restore r = {.b = b, .indexer = -1};
     enum rc rc = name_folders(&r) ? is_backup(b) : RC_NOMEM;
 
     if (rc == RC_OK && mkdir(b->dir, 0700) != 0 && errno != EEXIST) {
@@ -383,12 +416,17 @@ enum rc store_backup_restore(struct store_backup *b)
     if (rc == RC_OK) {
         rc = prepare(&r);
         if (rc == RC_OK) {
-            b->kept = r.kept;
-            rc = exchange(&r);
+            rc = hand_over(&r);
+        }
+        if (rc == RC_OK) {
+            rc = store_exchange_make(b, r.ready, r.kept);
         }
         remove_folder(r.ready);
     }
     db_copy_release(r.claim);
+    if (r.indexer >= 0) {
+        (void)close(r.indexer);
+    }
     store_lease_release(r.lease);
     return rc == RC_OK ? rc : store_backup_fail(b, rc, b->file, rc_name(rc));
 }

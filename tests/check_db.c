@@ -1,4 +1,6 @@
 /* check_db.c - the door to SQLite, on real files, with rivals. */
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -296,6 +298,85 @@ START_TEST(several_programs_migrate_at_once)
 END_TEST
 
 /* Opening is bounded, too, where another program keeps the file to itself. */
+/* SQLite's locks of a file that nobody may open (file format, 1.2). */
+static void lock_all(int fd, short type)
+{
+    struct flock fl = {.l_type = type,
+                       .l_whence = SEEK_SET,
+                       .l_start = 0x40000000,
+                       .l_len = 512};
+
+    ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &fl), 0);
+}
+
+/* Has the process this file open? */
+static bool has_open(pid_t pid, const char *file)
+{
+    char link[64];
+    char at[PATH_MAX];
+    ssize_t len = -1;
+
+    for (int fd = 0; fd < 64; fd++) {
+        (void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, fd);
+        len = readlink(link, at, sizeof(at) - 1);
+        if (len > 0 && (size_t)len == strlen(file) &&
+            memcmp(at, file, (size_t)len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a restore does to a program that is just starting. */
+START_TEST(a_file_replaced_while_it_is_opened)
+{
+    char new[600];
+    struct db *other = NULL;
+    int go[2];
+    int status;
+    pid_t pid;
+    int fd;
+
+    db_close(open_other(5000));
+    (void)snprintf(new, sizeof(new), "%s", tmp_path("new.db"));
+    ck_assert_int_eq(db_open(&(struct db_options){.path = new,
+                                                  .migrations = MIGRATION,
+                                                  .n_migrations = 2},
+                             &other),
+                     RC_OK);
+    ck_assert_int_eq(raw(other, "INSERT INTO item (name) VALUES ('new')"),
+                     SQLITE_OK);
+    db_close(other);
+    ck_assert_int_eq(pipe(go), 0);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        char byte;
+
+        other = NULL;
+        _exit(read(go[0], &byte, 1) == 1 &&
+                      open_as(2, 30000, false, &other) == RC_OK &&
+                      count(other) == 2 && !db_is_lost(other)
+                  ? 0
+                  : 1);
+    }
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    lock_all(fd, F_WRLCK);
+    ck_assert_int_eq(write(go[1], "", 1), 1);
+    for (int i = 0; i < 30000 && !has_open(pid, path); i++) {
+        (void)usleep(1000);
+    }
+    ck_assert_int_eq(rename(new, path), 0);
+    lock_all(fd, F_UNLCK);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    (void)close(fd);
+    (void)close(go[0]);
+    (void)close(go[1]);
+}
+END_TEST
+
 START_TEST(opening_waits_within_the_bound)
 {
     sqlite3 *hog = NULL;
@@ -1317,6 +1398,7 @@ static TCase *process_case(void)
     tcase_add_checked_fixture(t, make_place, close_place);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, several_programs_migrate_at_once);
+    tcase_add_test(t, a_file_replaced_while_it_is_opened);
     tcase_add_test(t, opening_waits_within_the_bound);
     tcase_add_test(t, rivals_lose_no_update);
     tcase_add_test(t, each_allocation_fails_in_turn);

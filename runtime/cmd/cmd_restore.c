@@ -18,9 +18,33 @@ static enum rc put(struct json_out *json, void *arg)
     cmd_kstr(json, "kept", b->kept);
     json_ki64(json, "library_files", b->files);
     json_ki64(json, "active_runs", b->active_runs);
+    if (b->tokens_kept_out < 0) {
+        json_kstr(json, "tokens_kept_out", NULL);
+    } else {
+        json_ki64(json, "tokens_kept_out", b->tokens_kept_out);
+    }
+    cmd_kstr(json, "accounts_back", b->back);
     json_ki64(json, "as_of", b->view.as_of);
     json_kstr(json, "feed", b->view.feed);
     return RC_OK;
+}
+
+static void tell_of_access(struct cmd *cmd, const struct store_backup *b)
+{
+    if (b->tokens_kept_out < 0) {
+        (void)printf("all are logged out; what was there does not tell which "
+                     "tokens were revoked since the backup, and they are good "
+                     "again: see aside token list\n");
+    } else {
+        (void)printf("all are logged out; tokens revoked since the backup stay "
+                     "so: %" PRId64 "\n",
+                     b->tokens_kept_out);
+    }
+    if (b->back != NULL) {
+        (void)printf("deleted since the backup, and there again: %s (aside "
+                     "account delete)\n",
+                     cmd_shown(cmd->arena, b->back));
+    }
 }
 
 static int restore(struct cmd *cmd)
@@ -35,7 +59,9 @@ static int restore(struct cmd *cmd)
     enum rc rc = store_backup_restore(&b);
 
     if (rc != RC_OK && b.kept != NULL) {
-        (void)cmd_fail(b.kept, "what was there is here; restore once more");
+        (void)cmd_fail(b.kept,
+                       "what was there is here; Aside does not start until "
+                       "a restore is through: restore once more");
     }
     if (rc != RC_OK) {
         return cmd_fail("not restored", b.why);
@@ -45,11 +71,10 @@ static int restore(struct cmd *cmd)
     }
     (void)printf("restored from %s, up to change %" PRId64 ", %" PRId64
                  " library files, %" PRId64 " Runs to go on with\n"
-                 "what was there is kept in %s\n"
-                 "all are logged out; tokens revoked since the backup are "
-                 "good again: see aside token list\n",
+                 "what was there is kept in %s\n",
                  cmd_shown(cmd->arena, b.file), b.view.as_of, b.files,
                  b.active_runs, b.kept);
+    tell_of_access(cmd, &b);
     return CMD_DONE;
 }
 

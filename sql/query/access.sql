@@ -105,3 +105,8 @@ SELECT id, name, created_ms FROM account ORDER BY id LIMIT :limit;
 -- stmt: SESSION_CLEAR write scan params=0 cols=0
 -- Of a restored database: who was logged out since must not be logged in again.
 DELETE FROM session;
+
+-- stmt: TOKEN_ALL read scan params=0 cols=3
+-- Those that were not revoked, in the order of their hashes.
+SELECT id, account_id, hash FROM token
+ WHERE revoked_ms IS NULL ORDER BY hash;

@@ -3,6 +3,10 @@
 -- stmt: FACT_FEED read params=0 cols=1
 SELECT feed FROM fact WHERE id = 1;
 
+-- stmt: FACT_CREATED read params=0 cols=1
+-- A restored database keeps it: by it, two are known to have one beginning.
+SELECT created_ms FROM fact WHERE id = 1;
+
 -- stmt: FACT_AS_OF read scan params=0 cols=1
 -- sqlite_sequence is a table of a few rows without an index, hence COALESCE
 -- over max(); the header says scan for it.

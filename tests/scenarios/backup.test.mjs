@@ -2,14 +2,14 @@
 // beside writers, a copy put back, and what is said of data that is not sound.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { copyFile, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { copyFile, mkdir, open, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { command, done } from '../support/command.mjs';
-import { eventually } from '../support/harness.mjs';
+import { bin, eventually } from '../support/harness.mjs';
 import { assertSettled, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -95,7 +95,7 @@ test('a backup beside writers is one checked file with every receipt that was re
 });
 
 test('a backup is refused where it cannot be whole, and leaves nothing', BOUND, async (t) => {
-  const { aside } = await started(t, {}, { runtime: false });
+  const { aside, sql } = await started(t, {}, { runtime: false });
   const nowhere = path.join(aside.dir, 'no', 'copy');
   assert.equal((await command(aside, 'backup', nowhere)).code, 1);
   assert.equal((await command(aside, 'backup')).code, 2);
@@ -106,6 +106,35 @@ test('a backup is refused where it cannot be whole, and leaves nothing', BOUND, 
     .then(() => ({ code: 0 }), (e) => e);
   assert.equal(r.code, 1, r.stderr);
   assert.deepEqual((await readdir(aside.dir)).filter((name) => name.startsWith('small')), []);
+  // Not in the place of what is at work, nor of what is no file, whoever says --force.
+  const link = path.join(aside.dir, 'link');
+  await symlink(path.join(aside.dir, 'elsewhere'), link);
+  const pipe = path.join(aside.dir, 'pipe');
+  await promisify(execFile)('mkfifo', [pipe]);
+  const feed = await sql('SELECT feed FROM fact');
+  const names = (await readdir(aside.dataDir)).sort();
+  for (const [at, why] of [['aside.db', /the data's own folder/], ['asided.lock', /own folder/], ['new', /own folder/],
+    ['../link', /no file/], ['../pipe', /no file/], ['../data/./x', /own folder/]]) {
+    const refused = await command(aside, 'backup', '--force', path.join(aside.dataDir, at));
+    assert.equal(refused.code, 1, at);
+    assert.match(refused.err, why, at);
+  }
+  assert.deepEqual((await readdir(aside.dataDir)).sort(), names);
+  assert.equal(await sql('SELECT feed FROM fact'), feed);
+  assert.equal((await aside.api('POST', '/conversations', {})).status, 201);
+  // What one that was killed has left goes with the next of that name; not what is being made.
+  const file = path.join(aside.dir, 'copy');
+  await writeFile(`${file}.1.part`, 'left');
+  await writeFile(`${file}.2.part`, 'at work');
+  await writeFile(`${file}.x.part`, 'a person has it');
+  const maker = spawn('flock', [`${file}.2.part`, '-c', 'echo; read x'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => maker.kill());
+  await new Promise((resolve) => maker.stdout.once('data', resolve));
+  await Promise.all([1, 2].map(() => command(aside, 'backup', '--force', file)));
+  maker.stdin.end();
+  assert.deepEqual((await readdir(aside.dir)).filter((name) => name.startsWith('copy')).sort(),
+    ['copy', 'copy.2.part', 'copy.x.part']);
+  assert.equal(await ask(file, 'PRAGMA integrity_check'), 'ok');
 });
 
 test('a restore waits for nobody: it is refused while a runtime or a responder is there', BOUND, async (t) => {
@@ -118,9 +147,94 @@ test('a restore waits for nobody: it is refused while a runtime or a responder i
     assert.match(r.err, name === 'asided' ? /a runtime is at work/ : /a responder or another program/);
     await aside.part(name).stop();
   }
-  assert.deepEqual((await readdir(aside.dataDir)).filter((n) => /restoring|before/.test(n)), []);
-  await done(aside, 'restore', file);
-  await startParts(aside);
+  const indexer = spawn('flock', [path.join(aside.dataDir, 'library.lock'), '-c', 'echo; read x'],
+    { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => indexer.kill());
+  await new Promise((resolve) => indexer.stdout.once('data', resolve));
+  assert.match((await command(aside, 'restore', file)).err, /is being indexed/);
+  indexer.stdin.end();
+  await new Promise((resolve) => indexer.once('exit', resolve));
+  assert.deepEqual((await readdir(aside.dataDir)).filter((n) => /restor|before/.test(n)), []);
+  // Of two at once one is refused, or they come one after the other.
+  const two = await Promise.all([1, 2].map(() => command(aside, 'restore', file)));
+  assert.ok(two.some((r) => r.code === 0), two[0].err + two[1].err);
+  for (const r of two.filter((x) => x.code !== 0)) {
+    assert.match(r.err, /at work|being indexed|has it open/);
+  }
+  // One that is starting meanwhile opens what is restored, never what was there.
+  const starting = startParts(aside);
+  await command(aside, 'restore', file);
+  await starting;
+  assert.equal((await aside.api('GET', '/health')).json.storage, 'ok');
+  assert.equal((await aside.api('POST', '/conversations', {})).status, 201);
+});
+
+/** `aside restore` with a fault; how it ended: -1, killed. */
+async function restoreWith(aside, file, fault) {
+  const r = await promisify(execFile)(bin('aside'), ['restore', '--json', file],
+    { env: { ...aside.env, ASIDE_FAULT_EXCHANGE: fault } }).catch((e) => e);
+  return { code: r.signal ? -1 : r.code ?? 0, err: r.stderr };
+}
+
+test('a restore that is killed or fails at any step: all, nothing, or no start until it is done again', BOUND, async (t) => {
+  const { aside, sql } = await started(t, {}, { runtime: false, responders: 1 });
+  const file = path.join(aside.dir, 'copy');
+  const put = (name, text) => aside.api('PUT', `/library/files/${name}`, text,
+    { headers: { 'content-type': 'application/octet-stream' } });
+  assert.ok((await put('a.md', 'then')).status < 300);
+  await done(aside, 'backup', file);
+  assert.ok((await put('a.md', 'now')).status < 300);
+  await aside.api('GET', '/search?q=x');
+  await aside.part('responder-1').stop();
+  await done(aside, 'index');
+  const what = async () => [await readFile(path.join(aside.dataDir, 'library/me/a.md'), 'utf8').catch(() => null),
+    await sql("SELECT count(*) FROM audit WHERE action = 'library.add'")];
+  const THEN = ['then', '1'];
+  const NOW = ['now', '2'];
+  assert.deepEqual(await what(), NOW);
+  const kept = () => readdir(aside.dataDir).then((list) => list.filter((n) => n.startsWith('before-')));
+  let through = 0;
+  for (let n = 1; through < 2; n++) {
+    // Failing is asked of every third, and of the last ones, which are what matters.
+    for (const kind of n % 3 === 0 || n > 10 ? ['fail', 'kill'] : ['kill']) {
+      const before = (await kept()).length;
+      const r = await restoreWith(aside, file, `${kind}:${n}`);
+      const open = (await readdir(aside.dataDir)).includes('restore.unfinished');
+      if (r.code === 0) {
+        through++;
+        assert.deepEqual(await what(), THEN);
+      } else if (!open) {
+        assert.equal(kind, 'fail', `${kind}:${n}`);
+        assert.deepEqual(await what(), NOW, `${kind}:${n}: ${r.err}`);
+        assert.equal((await kept()).length, before, `${kind}:${n}`);
+        continue;
+      } else {
+        // Nobody starts on half of it, and looking says why.
+        if (n === 4) {
+          assert.match((await command(aside, 'status')).err, /a restore was cut short/);
+          assert.match((await command(aside, 'check')).out, /a restore was cut short/);
+          aside.launch('responder-1');
+          aside.part('responder-1').expected = true;
+          assert.equal((await aside.part('responder-1').ended).code, 1);
+        }
+        // What was there is in what is kept, or still in its place.
+        const old = [aside.dataDir, ...(await kept()).map((k) => path.join(aside.dataDir, k))];
+        const texts = await Promise.all(old.map((d) => readFile(path.join(d, 'library/me/a.md'), 'utf8').catch(() => '')));
+        assert.ok(texts.includes('now'), `${kind}:${n}`);
+        await done(aside, 'restore', file);
+        assert.deepEqual(await what(), THEN, `${kind}:${n}`);
+      }
+      assert.deepEqual((await readdir(aside.dataDir)).filter((name) => /restor/.test(name)), []);
+      // Back to how it was.
+      for (const k of await kept()) {
+        await rm(path.join(aside.dataDir, k), { recursive: true });
+      }
+      await writeFile(path.join(aside.dataDir, 'library/me/a.md'), 'now');
+      await sql("INSERT INTO audit SELECT NULL, at_ms, account_id, actor, actor_id, address, action, subject, outcome, detail FROM audit WHERE action = 'library.add'");
+    }
+    assert.ok(n < 40);
+  }
+  assert.deepEqual((await done(aside, 'check', '--json')).findings.filter((f) => f.where === 'aside.db'), []);
 });
 
 test('a restored database goes on from its rows under a new feed, and what was there is kept', BOUND, async (t) => {
@@ -136,10 +250,15 @@ test('a restored database goes on from its rows under a new feed, and what was t
   const held = await model.held('first');
   const old = (await aside.api('GET', '/overview')).json;
   await sql('INSERT INTO token (account_id, name, scope, hash, created_ms, expires_ms, last_used_ms) ' +
-    "VALUES (1, 'laptop', 'admin', zeroblob(32), 1, 9999999999999, 0)");
+    "VALUES (1, 'laptop', 'admin', zeroblob(32), 1, 9999999999999, 0), (1, 'lost', 'admin', randomblob(32), 1, 9999999999999, 0)");
+  await done(aside, 'account', 'add', 'other');
+  const token = (await done(aside, 'token', 'add', '--json', '-a', 'other', 'theirs'));
+  assert.ok(token);
   await sql('INSERT INTO session (account_id, token_id, hash, created_ms, expires_ms, seen_ms, agent, address) ' +
     "VALUES (1, 1, zeroblob(32), 1, 9999999999999, 1, '', '')");
   await done(aside, 'backup', file);
+  await sql("UPDATE token SET revoked_ms = 2 WHERE name = 'lost'");
+  await done(aside, 'account', 'delete', 'other');
   // What came after it is in the data that is kept, not in the restored.
   const later = await send('Later');
   await whole(later.run.id);
@@ -155,7 +274,10 @@ test('a restored database goes on from its rows under a new feed, and what was t
   assert.deepEqual((await readdir(path.join(said.kept, 'library/me'))).filter((n) => n[0] !== '.').sort(), ['kept.md', 'later.md']);
   assert.deepEqual((await readdir(aside.dataDir)).filter((n) => /restoring|-wal/.test(n)), []);
   assert.equal(await sql('SELECT count(*) FROM sqlar'), '0');
-  assert.equal(await sql('SELECT (SELECT count(*) FROM session), (SELECT count(*) FROM token)'), '0|1');
+  // Who was shut out since stays shut out; what was deleted since is there again, and named.
+  assert.equal(await sql('SELECT count(*) FROM session'), '0');
+  assert.equal(await sql('SELECT group_concat(name) FROM token WHERE revoked_ms IS NULL'), 'laptop');
+  assert.deepEqual([said.tokens_kept_out, said.accounts_back], [2, 'other']);
   await startParts(aside);
   const now = (await aside.api('GET', '/overview')).json;
   assert.equal(now.feed, said.feed);
@@ -189,7 +311,9 @@ test('what is no sound backup is refused before anything is touched', BOUND, asy
     ['it is no backup of Aside', async () => writeFile(bad, 'text '.repeat(1000))],
     ['it is no backup of Aside', async () => { await rm(bad); await promisify(execFile)('sqlite3', [bad, 'CREATE TABLE x (y)']); }],
     ['newer Aside', async () => { await copyFile(file, bad); await promisify(execFile)('sqlite3', [bad, 'PRAGMA user_version = 999']); }],
-    ['damaged', async () => { await copyFile(file, bad); await overwrite(bad, 4096 * 3, 'z'.repeat(4096 * 4)); }],
+    ['it is no file', async () => { await rm(bad); await promisify(execFile)('mkfifo', [bad]); }],
+    ['a log beside it', async () => { await rm(bad); await copyFile(file, bad); await writeFile(`${bad}-wal`, 'x'); }],
+    ['damaged', async () => { await rm(`${bad}-wal`); await copyFile(file, bad); await overwrite(bad, 4096 * 3, 'z'.repeat(4096 * 4)); }],
     ['damaged', async () => { await copyFile(file, bad); const f = await open(bad, 'r+'); await f.truncate(4096 * 5); await f.close(); }],
   ];
   for (const [why, make] of cases) {
@@ -202,8 +326,21 @@ test('what is no sound backup is refused before anything is touched', BOUND, asy
   }
   // Onto nothing: a machine that has only the backup.
   await rm(aside.dataDir, { recursive: true });
-  await done(aside, 'restore', file);
+  const said = await done(aside, 'restore', '--json', file);
+  assert.equal(said.tokens_kept_out, null);
   assert.equal(await sql('SELECT count(*) FROM conversation'), '201');
+  // And one that an older Aside has made.
+  const folder = path.join(process.cwd(), 'sql/schema');
+  const schemas = (await readdir(folder)).filter((n) => /^00(0|1[0-4])/.test(n)).sort();
+  await rm(bad);
+  await promisify(execFile)('sqlite3', [bad, `\n${(await Promise.all(schemas.map((n) => readFile(path.join(folder, n), 'utf8')))).join(';\n')};
+    INSERT INTO account (name, created_ms) VALUES ('old', 1);
+    INSERT INTO conversation (account_id, title, created_ms, updated_ms) VALUES (1, 'old', 1, 1);
+    INSERT INTO sqlar VALUES ('library/old/a.md', 33152, 1, 4, 'then'); PRAGMA user_version = ${schemas.length}`]);
+  await done(aside, 'restore', bad);
+  assert.equal(await sql('SELECT group_concat(title) FROM conversation'), 'old');
+  assert.equal(await readFile(path.join(aside.dataDir, 'library/old/a.md'), 'utf8'), 'then');
+  assert.deepEqual((await done(aside, 'check', '--json')).findings, []);
 });
 
 // What must not be, and what the check says of it.
