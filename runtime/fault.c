@@ -39,12 +39,22 @@ void fault_after_send(int64_t n)
     die_if("after", n);
 }
 
-int64_t fault_look_ms(int64_t usual_ms)
+static int64_t ms_or(const char *name, int64_t usual_ms)
 {
-    const char *text = getenv("ASIDE_FAULT_LOOK");
+    const char *text = getenv(name);
     long ms = text == NULL ? 0 : strtol(text, NULL, 10);
 
     return ms > 0 ? ms : usual_ms;
+}
+
+int64_t fault_look_ms(int64_t usual_ms)
+{
+    return ms_or("ASIDE_FAULT_LOOK", usual_ms);
+}
+
+int64_t fault_steady_ms(int64_t usual_ms)
+{
+    return ms_or("ASIDE_FAULT_STEADY", usual_ms);
 }
 
 static void run_abort(struct tool_work *w)
@@ -202,6 +212,11 @@ void fault_after_send(int64_t n)
 }
 
 int64_t fault_look_ms(int64_t usual_ms)
+{
+    return usual_ms;
+}
+
+int64_t fault_steady_ms(int64_t usual_ms)
 {
     return usual_ms;
 }

@@ -16,6 +16,10 @@ void fault_after_send(int64_t n);
 /* usual_ms, or ASIDE_FAULT_LOOK milliseconds: how often a stand-by looks. */
 int64_t fault_look_ms(int64_t usual_ms);
 
+/* usual_ms, or ASIDE_FAULT_STEADY milliseconds: how long the clock must have
+ * been steady. */
+int64_t fault_steady_ms(int64_t usual_ms);
+
 /* Tools that no model is offered: fault_abort dies, fault_hang does not return
  * while ASIDE_FAULT_HANG is set, fault_once is not safe to repeat and adds a
  * line to the file ASIDE_FAULT_FILE. fault_get reads {"url"} over HTTP, and is done

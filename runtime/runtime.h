@@ -204,6 +204,8 @@ struct runtime {
     int64_t hold_until_ms;  /* boot time when the transaction is to end */
     int64_t pause_until_ms; /* boot time: the store failed, try again then */
     int64_t retention_ms;   /* boot time of the next look for what is too old */
+    int64_t clock_ahead_ms; /* of the wall's clock before boot time, then */
+    int64_t steady_ms;      /* boot time since when they agree; 0: not known */
     int64_t renewed_ms;     /* boot time of the last commit */
     bool stopping;
     struct arena *mem; /* of one turn */

@@ -162,6 +162,7 @@ static const char *const AUDIT_ACTION[AUDIT_ACTION__MAX] = {
     [AUDIT_SESSION_OPEN] = "session.open",
     [AUDIT_SESSION_CLOSE] = "session.close",
     [AUDIT_APPROVAL_DECIDE] = "approval.decide",
+    [AUDIT_PRUNE] = "audit.prune",
 };
 
 static const char *const ACCESS_SCOPE[ACCESS_SCOPE__MAX] = {

@@ -1,5 +1,8 @@
 #include "sql/store_audit.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "sql/store_priv.h"
 
 static const char *or_empty(const char *text)
@@ -70,6 +73,30 @@ enum rc store_audit_page(struct store *st, int64_t account_id, int64_t before,
     db_bind_i64(q, ":before", before);
     db_bind_i64(q, ":limit", limit);
     return store_read_list(q, a, read_line, sizeof(**out), out, n);
+}
+
+enum rc store_audit_prune(struct store *st, int64_t before_ms, int64_t limit,
+                          int64_t now_ms, int64_t *n)
+{
+    char lines[32];
+    const struct audit_new line = {.actor = {.kind = ACTOR_RUNTIME},
+                                   .action = AUDIT_PRUNE,
+                                   .detail = lines,
+                                   .at_ms = now_ms};
+    struct dbq *q = db_use(st->db, STMT_AUDIT_PRUNE);
+    enum rc rc;
+
+    db_bind_i64(q, ":before_ms", before_ms);
+    db_bind_i64(q, ":limit", limit);
+    rc = db_run(q);
+    if (rc == RC_OK) {
+        rc = db_one_i64(db_use(st->db, STMT_AUDIT_PRUNED), n);
+    }
+    if (rc != RC_OK || *n == 0) {
+        return rc;
+    }
+    (void)snprintf(lines, sizeof(lines), "%" PRId64, *n);
+    return store_audit_add(st, &line);
 }
 
 static void put_or_null(struct json_out *json, const char *name,

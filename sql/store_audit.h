@@ -1,7 +1,7 @@
 /* store_audit.h - the audit log: what was done to an account's things, by whom,
  * when, and from where.
  *
- * Append-only. Control actions are appended by the functions that carry them
+ * Append-only, until lines are older than is to be kept: 30 days at least. Control actions are appended by the functions that carry them
  * out, in their transaction; requests, tool calls and the ends of Runs by the
  * database itself, when their rows move. A line holds words, ids and numbers,
  * never what a person or a model wrote.
@@ -49,6 +49,11 @@ struct audit {
 enum rc store_audit_page(struct store *, int64_t account_id, int64_t before,
                          int64_t limit, struct arena *, struct audit **,
                          size_t *n) RC_MUST_CHECK;
+
+/* Remove lines from before that time, and say so in the log; in a transaction.
+ * *n: so many, at most limit; 0: no more. */
+enum rc store_audit_prune(struct store *, int64_t before_ms, int64_t limit,
+                          int64_t now_ms, int64_t *n) RC_MUST_CHECK;
 
 /* The id of who it was: "run_17", "sess_3"; NULL: has none. */
 const char *store_audit_actor(const struct audit *, char out[ID_TEXT_BYTES]);

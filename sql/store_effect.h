@@ -58,6 +58,7 @@ struct tool_call {
     int64_t repeats;     /* the call whose outcome it shares; 0: none */
     bool safe;           /* may be made again after a crash (R29) */
     bool acts;           /* does more than read, as its tool was when called */
+    bool unknown;        /* to be planned: there is no tool of that name */
     int64_t admitted_ms; /* the policy let it through; 0: not yet */
     int64_t approval_id; /* 0: nobody was asked */
     enum approval_state approval; /* with approval_id */

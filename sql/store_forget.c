@@ -175,6 +175,7 @@ static void read_old(struct dbq *q, struct arena *a, void *item)
     (void)a;
     old->conversation_id = db_i64(q, 0);
     old->account_id = db_i64(q, 1);
+    old->touched_ms = db_i64(q, 2);
 }
 
 enum rc store_old_list(struct store *st, int64_t before_ms, int64_t keep,
@@ -198,8 +199,18 @@ enum rc store_old_delete(struct store *st, const struct store_old *old,
                                    .subject_kind = ID_CONVERSATION,
                                    .subject_id = old->conversation_id,
                                    .at_ms = now_ms};
-    enum rc rc =
-        store_conversation_remove(st, old->account_id, old->conversation_id, a);
+    struct dbq *q = db_use(st->db, STMT_FORGET_TOUCHED);
+    int64_t touched_ms = 0;
+    enum rc rc;
 
+    db_bind_i64(q, ":id", old->conversation_id);
+    rc = db_one_i64(q, &touched_ms);
+    if (rc == RC_OK && touched_ms != old->touched_ms) {
+        rc = RC_CONFLICT;
+    }
+    if (rc == RC_OK) {
+        rc = store_conversation_remove(st, old->account_id,
+                                       old->conversation_id, a);
+    }
     return rc == RC_OK ? store_audit_add(st, &line) : rc;
 }

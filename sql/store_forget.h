@@ -26,6 +26,7 @@ enum rc store_forget_compact(struct store *, const char *dir,
 struct store_old {
     int64_t conversation_id;
     int64_t account_id;
+    int64_t touched_ms; /* when something last happened in it */
 };
 
 /* Conversations that are to go, at most limit, the oldest first. keep: so many
@@ -34,8 +35,9 @@ struct store_old {
 enum rc store_old_list(struct store *, int64_t before_ms, int64_t keep,
                        int64_t limit, struct arena *, struct store_old **,
                        size_t *n) RC_MUST_CHECK;
-/* Delete one as if by hand; in a transaction. RC_CONFLICT: a Run is active in it
- * now. RC_NOT_FOUND: it has gone. */
+/* Delete one as if by hand; in a transaction. RC_CONFLICT: a Run is active in
+ * it, or something has happened in it since it was listed. RC_NOT_FOUND: it has
+ * gone. */
 enum rc store_old_delete(struct store *, const struct store_old *,
                          int64_t now_ms, struct arena *) RC_MUST_CHECK;
 

@@ -161,6 +161,7 @@ enum rc store_tool_call_plan(struct store *st, const struct run *run,
     db_bind_i64_or_null(q, ":repeats", t->repeats);
     db_bind_i64(q, ":safe", t->safe ? 1 : 0);
     db_bind_i64(q, ":acts", t->acts ? 1 : 0);
+    db_bind_i64(q, ":known", t->unknown ? 0 : 1);
     rc = db_run(q);
     if (rc == RC_OK) {
         t->id = db_last_id(st->db);

@@ -68,6 +68,7 @@ START_TEST(defaults)
     ck_assert_int_eq(c.poll_max_per_account, 256);
     ck_assert_int_eq(c.retention_days, 0);
     ck_assert_int_eq(c.retention_conversations, 0);
+    ck_assert_int_eq(c.audit_days, 0);
     ck_assert_int_eq(c.offline_words_per_second, 40);
 }
 END_TEST
@@ -212,6 +213,7 @@ static const struct {
      ":2: policy.note stands already in line 1"},
     {"model.context_tokens = 2000\nmodel.max_output_tokens = 2000\n",
      "expected less than model.context_tokens"},
+    {"audit.days = 29\n", "audit.days (29): expected 0, or 30 or more"},
 };
 
 START_TEST(faults_in_the_file)

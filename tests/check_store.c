@@ -9,6 +9,7 @@
 #include "sql/base/clock.h"
 #include "sql/store_change.h"
 #include "sql/store_effect.h"
+#include "sql/store_forget.h"
 #include "sql/store_handoff.h"
 #include "sql/store_lease.h"
 #include "sql/store_page.h"
@@ -98,6 +99,11 @@ static struct step send_as(const char *account, const char *key,
     return x;
 }
 
+static enum rc do_forget(struct store *s, void *arg)
+{
+    return store_old_delete(s, arg, clock_unix_ms(), mem);
+}
+
 static void set_up(void)
 {
     char err[200];
@@ -120,6 +126,35 @@ static void tear_down(void)
     conf_free(&conf);
     tmp_remove();
 }
+
+/* Between looking for what is old and removing it a person may write, and be
+ * answered. */
+START_TEST(what_was_touched_meanwhile_is_not_old)
+{
+    struct store_old *old = NULL;
+    size_t n = 0;
+    struct step x;
+
+    ck_assert_int_eq(
+        store_old_list(st, clock_unix_ms() + 1000, 9, 8, mem, &old, &n), RC_OK);
+    ck_assert_uint_eq(n, 1);
+    (void)usleep(2000);
+    x = send_as("me", "k", "still here?", false, RC_OK);
+    ck_assert_int_eq(store_tx(st, do_forget, old), RC_CONFLICT);
+    (void)usleep(2000);
+    x = (struct step){.call = call_of("me", NULL), .id = x.run.id};
+    ck_assert_int_eq(store_tx(st, do_stop, &x), RC_OK);
+    ck_assert_int_eq(store_tx(st, do_forget, old), RC_CONFLICT);
+    /* The end of a Run touches its conversation too. */
+    ck_assert_int_eq(store_old_list(st, x.run.ended_ms, 9, 8, mem, &old, &n),
+                     RC_OK);
+    ck_assert_uint_eq(n, 0);
+    ck_assert_int_eq(
+        store_old_list(st, x.run.ended_ms + 1, 9, 8, mem, &old, &n), RC_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_int_eq(store_tx(st, do_forget, old), RC_OK);
+}
+END_TEST
 
 START_TEST(R02_a_replay_gives_the_same_ids)
 {
@@ -713,6 +748,7 @@ Suite *store_suite(void)
     tcase_add_test(t, R29_a_crash_counts_once_and_for_the_run_at_work);
     tcase_add_test(t, a_hung_owner_is_displaced_only_as_seen);
     tcase_add_test(t, nothing_at_work_displaces_nobody);
+    tcase_add_test(t, what_was_touched_meanwhile_is_not_old);
     tcase_add_test(t, a_title_is_cut_between_words);
     tcase_add_test(t, a_page_is_kept_by_run_and_found_by_account);
     tcase_add_test(t, the_oldest_pages_of_an_account_go);

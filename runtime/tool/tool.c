@@ -215,6 +215,22 @@ enum rc tool_share(struct step *s, struct tool_call *t, bool *wait)
 
 /* --- rows of calls ----------------------------------------------------- */
 
+/* What a model does to the conversation itself is no tool of the table. */
+static bool is_ours(const char *name)
+{
+    static const char *const OURS[] = {
+        "start_research", "adjust_research",   "stop_research",
+        "ask_user",       "inspect_research",  "reply_research",
+        "deliver_report", "continue_research",
+    };
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof(OURS) / sizeof(OURS[0]); i++) {
+        is = is || strcmp(name, OURS[i]) == 0;
+    }
+    return is;
+}
+
 enum rc tool_insert(struct step *s, const struct request *q,
                     const struct model_call *c, size_t n, struct tool_call *t)
 {
@@ -228,6 +244,7 @@ enum rc tool_insert(struct step *s, const struct request *q,
                             .arguments = c->arguments,
                             .safe = tool != NULL && tool->safe,
                             .acts = tool == NULL || tool->acts,
+                            .unknown = tool == NULL && !is_ours(c->name),
                             .summary = ""};
     enum rc rc = find_first(s, c, &t->repeats);
 

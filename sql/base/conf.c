@@ -166,6 +166,9 @@ static const struct row ROW[] = {
     NUMBER("retention.conversations", 0, 0, 1000000, retention_conversations,
            "Of each account the newest so many conversations are kept; 0: "
            "all."),
+    NUMBER("audit.days", 0, 0, 36500, audit_days,
+           "Lines of the audit log that are older than so many days are "
+           "removed; 0: none. 30 is the least."),
     NUMBER("poll.max_parked", 8000, 1, 1000000, poll_max_parked,
            "Waiting polls that one responder holds."),
     NUMBER("poll.max_per_account", 256, 0, 1000000, poll_max_per_account,
@@ -964,6 +967,9 @@ static enum rc check_policies(struct reading *r)
 }
 
 /* What no single key shows. */
+/* The database holds to it too (0018_audit_kept.sql). */
+#define AUDIT_DAYS_LEAST 30
+
 static enum rc check_together(struct reading *r)
 {
     const struct conf *c = r->conf;
@@ -978,6 +984,10 @@ static enum rc check_together(struct reading *r)
                         "model.context_tokens (%lld)",
                         (long long)c->model_max_output_tokens,
                         (long long)c->model_context_tokens);
+    }
+    if (c->audit_days > 0 && c->audit_days < AUDIT_DAYS_LEAST) {
+        return complain(r, "audit.days (%lld): expected 0, or %d or more",
+                        (long long)c->audit_days, AUDIT_DAYS_LEAST);
     }
     for (size_t i = 0; i < c->n_mcp; i++) {
         if (c->mcp[i].url[0] == '\0') {

@@ -101,6 +101,7 @@ struct conf {
     /* What an account keeps; 0: all. */
     int64_t retention_days;          /* retention.days. 0 */
     int64_t retention_conversations; /* retention.conversations. 0 */
+    int64_t audit_days;           /* audit.days: of the audit log; 0: all. 0 */
     int64_t poll_max_parked;      /* poll.max_parked: of one responder. 8000 */
     int64_t poll_max_per_account; /* poll.max_per_account: likewise; 0: all of
                                    * them. 256 */

@@ -145,11 +145,11 @@ SELECT EXISTS (SELECT 1 FROM tool_call
                 WHERE run_id = :run AND name = :name AND state = 'failed'
                   AND error = :error AND request_id <> :but);
 
--- stmt: TOOL_CALL_INSERT write params=11 cols=0
+-- stmt: TOOL_CALL_INSERT write params=12 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
-                       summary, planned_ms, repeats, safe, acts)
+                       summary, planned_ms, repeats, safe, acts, known)
 VALUES (:run, :request, :n, :call_id, :name, :arguments, 'planned', :summary,
-        :now_ms, :repeats, :safe, :acts);
+        :now_ms, :repeats, :safe, :acts, :known);
 
 -- stmt: TOOL_CALL_SAY write params=2 cols=0
 UPDATE tool_call SET summary = :summary WHERE id = :id AND state = 'sent';

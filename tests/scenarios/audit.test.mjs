@@ -66,7 +66,7 @@ test('every control action is in the audit log once, with who, what and from whe
   assert.deepEqual(await did('run.adjust'), by(id, 'not_applied'));
 
   // A continuation that looks something up, and asks.
-  model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides moon' }]));
+  model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides moon' }], ['a_private_word', {}]));
   model.next('research', (req, reply) => reply.call(['ask_user', { question: 'Which sea?' }]));
   model.next('research', (req, reply) => reply.report('# Done\n\nThe moon pulls. [1]'));
   const next = (await aside.api('POST', `/runs/${id}/continue`, {})).json.run.id;

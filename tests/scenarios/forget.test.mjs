@@ -45,7 +45,16 @@ test('retention removes the oldest, by age and by number, and never what is at w
   const before = (await aside.api('GET', '/overview')).json;
   // 31 conversations; the newest are 69 days old: by default nothing goes.
   await keepOnly(aside, {}, sql, 31);
-  await keepOnly(aside, { ASIDE_RETENTION_DAYS: '80' }, sql, 12);
+  // Nor by a clock that may be wrong: as it is at a start, and when it was set.
+  const clock = path.join(aside.dir, 'clock');
+  await keepOnly(aside, { ASIDE_RETENTION_DAYS: '30' }, sql, 31);
+  await aside.part('asided').logged(/nothing is removed by its age until/);
+  await writeFile(clock, String(3650 * day));
+  await keepOnly(aside, { ASIDE_RETENTION_DAYS: '3000', ASIDE_FAULT_CLOCK: clock }, sql, 31);
+  await aside.part('asided').logged(/nothing is removed by its age until/);
+  assert.equal(await sql('SELECT count(*) FROM conversation'), '31');
+  const STEADY = { ASIDE_FAULT_STEADY: '1' };
+  await keepOnly(aside, { ASIDE_RETENTION_DAYS: '80', ...STEADY }, sql, 12);
   assert.deepEqual((await sql('SELECT id FROM conversation ORDER BY id')).split('\n').map(Number),
     [1, ...Array.from({ length: 11 }, (_, i) => 21 + i)]);
   assert.equal((await aside.api('GET', `/runs/${id}`)).json.run.ended_at, null);
@@ -60,6 +69,21 @@ test('retention removes the oldest, by age and by number, and never what is at w
   model.holds.forEach((held) => held.release());
   await whole(id);
   await assertSettled(sql);
+  // What it came to was told just now, however old the question is.
+  await keepOnly(aside, { ASIDE_RETENTION_CONVERSATIONS: '5', ASIDE_RETENTION_DAYS: '80', ...STEADY }, sql, 5);
+  assert.equal((await aside.api('GET', `/conversations/${conv}`)).status, 200);
+  // The audit log, by its age; what is younger not even by hand.
+  await sql(`INSERT INTO audit SELECT NULL, at_ms - ${day} * 40, account_id, actor, actor_id, address, action, subject, outcome, detail
+    FROM audit, (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) SELECT i FROM n) WHERE id < 100`);
+  const young = await sql(`SELECT count(*) FROM audit WHERE at_ms > ${Date.now() - 35 * day}`);
+  const old = Number(await sql(`SELECT count(*) FROM audit WHERE at_ms < ${Date.now() - 35 * day}`));
+  assert.ok(old > 500);
+  await keepOnly(aside, { ASIDE_AUDIT_DAYS: '35', ...STEADY }, sql, 5);
+  await eventually(async () => await sql(`SELECT count(*) FROM audit WHERE at_ms < ${Date.now() - 35 * day}`) === '0',
+    { what: 'old lines are gone' });
+  assert.equal(await sql("SELECT sum(detail) FROM audit WHERE action = 'audit.prune' AND actor = 'runtime'"), String(old));
+  assert.equal(await sql("SELECT count(*) FROM audit WHERE action <> 'audit.prune'"), young);
+  await assert.rejects(sql('DELETE FROM audit'), /only added to/);
   assert.deepEqual((await done(aside, 'check', '--json')).findings, []);
 });
 
