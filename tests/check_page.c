@@ -168,6 +168,52 @@ START_TEST(no_more_text_is_kept_than_has_room_and_that_is_said)
 }
 END_TEST
 
+/* More passages than are told, more blocks than are kept, and so much to escape
+ * that the text of a page would be longer than what is printed of it. */
+static const struct {
+    const char *first;
+    const char *piece;
+    size_t bytes;
+    int least; /* passages */
+} MANY[] = {
+    {"<h1>Sea</h1>", "<h2>Bay </h2><p><a href=\"/\">Salt</a> there.</p>",
+     3u << 20, 4000},
+    {"", "<p>a", 4u << 20, 500},
+    {"<h1>\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"</h1>",
+     "<h2>"
+     "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"%"
+     "d</h2>"
+     "<h3>\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\</h3><p>x</p>",
+     4u << 20, 4000},
+};
+
+START_TEST(what_is_too_much_to_tell_is_cut_and_that_is_said)
+{
+    struct buf page;
+    cJSON *tree;
+    const cJSON *link = NULL;
+    int n;
+    int64_t at = 0;
+
+    buf_init(&page, 5u << 20);
+    buf_puts(&page, MANY[_i].first);
+    while (page.len < MANY[_i].bytes) {
+        buf_puts(&page, MANY[_i].piece);
+    }
+    tree = read_as(PAGE_HTML, buf_str(&page), page.len);
+    n = cJSON_GetArraySize(json_get(tree, "passages"));
+    ck_assert_int_ge(n, MANY[_i].least);
+    ck_assert(cJSON_IsTrue(json_get(tree, "cut")));
+    cJSON_ArrayForEach(link, json_get(tree, "links"))
+    {
+        ck_assert_int_eq(json_i64(link, "at", &at), RC_OK);
+        ck_assert_int_lt(at, n);
+    }
+    json_free(tree);
+    buf_free(&page);
+}
+END_TEST
+
 START_TEST(pages_of_a_pdf_are_told_apart)
 {
     static const char text[] = "The sea is deep.\n\n\fSalt of the sea.\n\f";
@@ -307,6 +353,8 @@ Suite *page_suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, links_stand_where_their_words_do);
     tcase_add_test(c, no_more_text_is_kept_than_has_room_and_that_is_said);
+    tcase_add_loop_test(c, what_is_too_much_to_tell_is_cut_and_that_is_said, 0,
+                        sizeof(MANY) / sizeof(MANY[0]));
     tcase_add_test(c, pages_of_a_pdf_are_told_apart);
     tcase_add_test(c, what_has_no_text_says_so);
     suite_add_tcase(s, c);

@@ -139,6 +139,7 @@ struct page {
     bool row_starts;    /* no cell yet in this row */
     bool head_row;      /* all cells so far are head cells */
     size_t total_bytes; /* of text given out */
+    bool is_full;       /* more blocks than are kept: what follows is not */
     bool lacked_memory; /* a text was lost */
 };
 
@@ -166,6 +167,11 @@ static void give(struct page *pg, enum block_kind kind, const char *text,
                       .len = len,
                       .link_len = pg->link_len < len ? pg->link_len : len};
 
+    pg->is_full =
+        pg->is_full || pg->blocks.len + sizeof(b) + len > MAX_TEXT_BYTES;
+    if (pg->is_full) {
+        return;
+    }
     pg->total_bytes += kind == BLOCK_TITLE ? 0 : len;
     buf_add(&pg->blocks, &b, sizeof(b));
     buf_add(&pg->blocks, text, len);
@@ -661,7 +667,7 @@ static void on_start(void *arg, const xmlChar *xml_name, const xmlChar **atts)
     enum element element = element_of(name);
 
     pg->depth++;
-    if (pg->depth > HTML_MAX_DEPTH || buf_rc(&pg->blocks) != RC_OK) {
+    if (pg->depth > HTML_MAX_DEPTH || pg->is_full) {
         xmlStopParser(pg->parser);
         return;
     }
@@ -820,7 +826,8 @@ static enum rc parse(struct page *pg, const struct buf *utf8)
     if (lacked) {
         return RC_NOMEM;
     }
-    return buf_rc(&pg->text) == RC_OK ? buf_rc(&pg->blocks) : RC_TOO_LARGE;
+    return pg->is_full || buf_rc(&pg->text) != RC_OK ? RC_TOO_LARGE
+                                                     : buf_rc(&pg->blocks);
 }
 
 static enum rc read_page(const struct buf *utf8, block_fn *fn,
@@ -838,7 +845,7 @@ static enum rc read_page(const struct buf *utf8, block_fn *fn,
         rc = parse(&whole, utf8);
         empty = whole.total_bytes >= MUCH_TEXT;
     }
-    if (rc == RC_OK) {
+    if (rc == RC_OK || rc == RC_TOO_LARGE) {
         give_all(empty ? &whole : &page, fn, link, arg);
     }
     page_free(&page);

@@ -23,8 +23,8 @@ void html_init(void);
 
 /* Give the page's blocks to fn. charset: a label from outside (a header), or
  * NULL. Blocking: CPU only: about 20 ms for a megabyte, some seconds for
- * what was made to be slow. RC_TOO_LARGE: more than HTML_MAX_BYTES, or too many
- * blocks; RC_NOMEM. */
+ * what was made to be slow. RC_TOO_LARGE: more than HTML_MAX_BYTES; or too many
+ * blocks, and fn has got the first of them. RC_NOMEM. */
 enum rc html_read(const char *bytes, size_t len, const char *charset,
                   block_fn *fn, void *arg) RC_MUST_CHECK;
 

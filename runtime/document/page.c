@@ -13,10 +13,15 @@
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 
-#define ARENA_BYTES   (16u << 20)
+#define ARENA_BYTES   (24u << 20)
 #define PASSAGES_MAX  4000
 #define MAX_TYPE      80
 #define SNIFFED_BYTES 1024
+/* What is printed: passages up to so much, and links up to so much in all. An
+ * item is not longer than ITEM_BYTES, with each byte escaped. */
+#define PASSAGES_BYTES ((size_t)3 << 20)
+#define ITEM_BYTES     ((size_t)64 << 10)
+#define LINKS_BYTES    (PAGE_JSON_BYTES - ITEM_BYTES)
 
 static const char *const NAMES[PAGE_TYPE__MAX] = {
     [PAGE_HTML] = "html",
@@ -266,37 +271,69 @@ static enum rc read_blocks(const struct page_input *in, struct reading *r)
     return read_text(in, r);
 }
 
+/* What was given before it became too much is kept. */
+static enum rc read_all(const struct page_input *in, struct reading *r)
+{
+    enum rc rc = read_blocks(in, r);
+
+    if (rc == RC_TOO_LARGE && r->bytes > 0) {
+        r->is_cut = true;
+        rc = RC_OK;
+    }
+    return rc;
+}
+
+/* How many of the n passages had room. */
+static size_t print_passages(struct json_out *j,
+                             const struct library_text *texts, size_t n)
+{
+    size_t i;
+
+    json_key(j, "passages");
+    json_open_array(j);
+    for (i = 0; i < n && j->buf->len < PASSAGES_BYTES; i++) {
+        json_open_object(j);
+        json_kstr(j, "heading", texts[i].heading);
+        json_kstr(j, "text", texts[i].text);
+        json_close_object(j);
+    }
+    json_close_array(j);
+    return i;
+}
+
+/* Those of the first n passages. A link's words may have joined the passage
+ * before, as the last of all. */
+static void print_links(struct json_out *j, const struct reading *r, size_t n)
+{
+    json_key(j, "links");
+    json_open_array(j);
+    for (size_t i = 0;
+         i < r->n_links && r->links[i].at <= n && j->buf->len < LINKS_BYTES;
+         i++) {
+        size_t at = r->links[i].at;
+
+        json_open_object(j);
+        json_ki64(j, "at", (int64_t)(at < n ? at : n - 1));
+        json_kstr(j, "text", r->links[i].words);
+        json_kstr(j, "href", r->links[i].href);
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
 static enum rc print(const struct reading *r, const char *title,
                      const struct library_text *texts, size_t n,
                      struct buf *out)
 {
     struct json_out j;
+    size_t printed;
 
     json_begin(&j, out);
     json_open_object(&j);
     json_kstr(&j, "title", title);
-    json_key(&j, "passages");
-    json_open_array(&j);
-    for (size_t i = 0; i < n; i++) {
-        json_open_object(&j);
-        json_kstr(&j, "heading", texts[i].heading);
-        json_kstr(&j, "text", texts[i].text);
-        json_close_object(&j);
-    }
-    json_close_array(&j);
-    json_key(&j, "links");
-    json_open_array(&j);
-    for (size_t i = 0; i < r->n_links; i++) {
-        json_open_object(&j);
-        /* Its words may have joined the passage before, as the last of all. */
-        json_ki64(&j, "at",
-                  (int64_t)(r->links[i].at < n ? r->links[i].at : n - 1));
-        json_kstr(&j, "text", r->links[i].words);
-        json_kstr(&j, "href", r->links[i].href);
-        json_close_object(&j);
-    }
-    json_close_array(&j);
-    json_kbool(&j, "cut", r->is_cut);
+    printed = print_passages(&j, texts, n);
+    print_links(&j, r, printed);
+    json_kbool(&j, "cut", r->is_cut || printed < n);
     json_close_object(&j);
     return json_end(&j);
 }
@@ -311,6 +348,7 @@ static enum rc finish(struct reading *r, struct buf *out)
     if (rc != RC_OK) {
         return rc;
     }
+    r->is_cut = r->is_cut || passages_is_cut(r->passages);
     return n == 0 ? RC_NOT_FOUND : print(r, title, texts, n, out);
 }
 
@@ -326,7 +364,8 @@ enum rc page_read(const struct page_input *in, struct buf *out)
         r.passages = passages_new(r.mem, PASSAGES_MAX);
     }
     if (r.passages != NULL) {
-        rc = read_blocks(in, &r);
+        passages_may_cut(r.passages);
+        rc = read_all(in, &r);
         if (rc == RC_OK) {
             r.is_cut = r.is_cut || in->is_cut;
             rc = finish(&r, out);

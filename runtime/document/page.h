@@ -5,7 +5,7 @@
  *
  * at: of the passage that the link's words stand in, or of the one before; href
  * as the page has it, which may be relative. cut: the document has more text
- * than PAGE_TEXT_BYTES, or was itself cut.
+ * than PAGE_TEXT_BYTES, or more passages than are told, or was itself cut.
  *
  * Blocking: CPU only, of hostile bytes. It belongs into a child, see reader.h.
  */

@@ -25,6 +25,8 @@ struct passages {
     struct arena *arena;
     struct buf texts; /* of struct library_text */
     size_t max_texts;
+    bool may_cut;
+    bool is_cut;
     enum rc rc;
 
     const char *title;
@@ -74,10 +76,30 @@ size_t passages_count(const struct passages *p)
     return p->texts.len / sizeof(struct library_text);
 }
 
+void passages_may_cut(struct passages *p)
+{
+    p->may_cut = true;
+}
+
+bool passages_is_cut(const struct passages *p)
+{
+    return p->is_cut;
+}
+
 static void fail(struct passages *p, enum rc rc)
 {
     if (p->rc == RC_OK) {
         p->rc = rc;
+    }
+}
+
+/* There are more passages than may be, or the arena takes no more text. */
+static void fail_full(struct passages *p)
+{
+    if (p->may_cut) {
+        p->is_cut = true;
+    } else {
+        fail(p, RC_TOO_LARGE);
     }
 }
 
@@ -107,31 +129,39 @@ static bool join_tail(struct passages *p, const char *heading)
     joined =
         arena_printf(p->arena, "%s\n\n%s", before->text, buf_str(&p->text));
     if (joined == NULL) {
-        fail(p, RC_TOO_LARGE);
+        fail_full(p);
     } else {
         before->text = joined;
     }
     return true;
 }
 
+/* Keep the passage in hand. More than there may be is not put into the arena. */
+static void keep(struct passages *p)
+{
+    struct library_text t = {
+        .links = p->link_bytes * 10 > p->text.len * LINKS_TENTHS,
+    };
+
+    if (passages_count(p) < p->max_texts) {
+        t.heading = arena_strdup(p->arena, buf_str(&p->heading));
+        t.text = arena_strndup(p->arena, p->text.data, p->text.len);
+    }
+    if (t.heading == NULL || t.text == NULL) {
+        fail_full(p);
+        return;
+    }
+    buf_add(&p->texts, &t, sizeof(t));
+    fail(p, buf_rc(&p->texts));
+}
+
 /* The passage in hand is complete. ends_section: what follows stands under
  * another heading. */
 static void finish(struct passages *p, bool ends_section)
 {
-    if (p->text.len > 0 && !is_blank(&p->text) &&
+    if (p->text.len > 0 && !is_blank(&p->text) && !p->is_cut &&
         !(ends_section && join_tail(p, buf_str(&p->heading)))) {
-        struct library_text t = {
-            .heading = arena_strdup(p->arena, buf_str(&p->heading)),
-            .text = arena_strndup(p->arena, p->text.data, p->text.len),
-            .links = p->link_bytes * 10 > p->text.len * LINKS_TENTHS,
-        };
-
-        buf_add(&p->texts, &t, sizeof(t));
-        if (t.heading == NULL || t.text == NULL) {
-            fail(p, RC_TOO_LARGE);
-        }
-        /* More than there may be: nothing further is kept in the arena. */
-        fail(p, buf_rc(&p->texts));
+        keep(p);
     }
     p->joins_previous = !ends_section;
     p->link_bytes = 0;
@@ -277,7 +307,7 @@ static void append_pieces(struct passages *p, const struct block *b,
     const char *at = b->text;
     size_t left = b->len;
 
-    while (left > 0 && p->rc == RC_OK) {
+    while (left > 0 && p->rc == RC_OK && !p->is_cut) {
         size_t used = p->text.len == 0 ? 0 : p->text.len + 2;
         size_t room = used < most ? most - used : 0;
         size_t take = left;
@@ -332,7 +362,7 @@ void passages_add(void *arg, const struct block *b)
 {
     struct passages *p = arg;
 
-    if (p->rc != RC_OK || b->len == 0) {
+    if (p->rc != RC_OK || p->is_cut || b->len == 0) {
         return;
     }
     switch (b->kind) {
@@ -343,7 +373,7 @@ void passages_add(void *arg, const struct block *b)
         }
         if (p->title == NULL) {
             p->title = "";
-            fail(p, RC_TOO_LARGE);
+            fail_full(p);
         }
         break;
     case BLOCK_HEADING:

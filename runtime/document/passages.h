@@ -10,6 +10,7 @@
 #ifndef ASIDE_RUNTIME_PASSAGES_H
 #define ASIDE_RUNTIME_PASSAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sql/base/arena.h"
@@ -52,6 +53,11 @@ struct passages;
 struct passages *passages_new(struct arena *, size_t max_texts);
 void passages_free(struct passages *); /* NULL is allowed */
 
+/* From now on what would be too much is left out, and is no failure. */
+void passages_may_cut(struct passages *);
+/* Something was. What comes now is, too. */
+bool passages_is_cut(const struct passages *);
+
 /* A block_fn; arg is the struct passages. Failures are kept. */
 void passages_add(void *arg, const struct block *);
 
@@ -59,7 +65,8 @@ void passages_add(void *arg, const struct block *);
 size_t passages_count(const struct passages *);
 
 /* After the last block. Title is "" if there was none. RC_TOO_LARGE: more
- * passages than max_texts, or more text than the arena takes. */
+ * passages than max_texts, or more text than the arena takes, where nothing may
+ * be left out. */
 enum rc passages_end(struct passages *, const char **title,
                      const struct library_text **out, size_t *n) RC_MUST_CHECK;
 

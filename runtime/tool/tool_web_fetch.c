@@ -252,6 +252,10 @@ static void take_part(struct fetch *f, const cJSON *tree)
     r->location = f->page.location;
     r->has_more = next < cJSON_GetArraySize(list);
     r->next_from = r->has_more ? next : 0;
+    if (!r->has_more && cJSON_IsTrue(json_get(tree, "cut"))) {
+        r->note = "The page is longer than what is read of it: this is not its "
+                  "end.";
+    }
     r->summary = summary_of(f, title);
 }
 

@@ -149,6 +149,19 @@ test('a long page is read on from where it was left, without being fetched again
   model.next('research', (req, reply) => reply.report('# Done'));
   const late = await whole((await research('its end')).id);
   assert.match(late.tool_calls[0].error, /ends before that/);
+
+  // Of a page without end the beginning is read, and that is said where it stops.
+  site.on('/many', Array.from({ length: 45000 }, (_, i) =>
+    `<h2>Bay ${i}</h2><p><a href="/bay/${i}">Bay ${i}</a> is salty.</p>`).join(''));
+  for (const [from, note] of [[0, undefined], [3990, 'The page is longer than what is read of it: this is not its end.']]) {
+    model.next('research', (req, reply) => reply.call(fetch(site.url('/many'), { from })));
+    model.next('research', (req, reply) => {
+      const { passages, has_more: more, note: said } = told().at(-1);
+      assert.deepEqual([passages.length > 0, more, said], [true, !note, note]);
+      reply.report('# Done');
+    });
+    await whole((await research('the bays')).id);
+  }
 });
 
 test('what was read before is asked about, not fetched anew', BOUND, async (t) => {
