@@ -12,7 +12,8 @@
  *   [earlier report of run_4] what a continuation goes on from
  *   [notice]                 something Aside has to say
  *   [reminder]               what is asked, in short, as the last message
- *   [data] ... [end of data] what tools brought, see data_mark.h
+ *   [data] ... [end of data] what tools brought, and what models wrote, whoever
+ *                            talked them into it; see data_mark.h
  * Once older steps are gone:
  *   [notes of this research], [pinned passages] what it kept with note
  *   [draft of this research] in the closeout, which cannot recall it
@@ -140,6 +141,13 @@ static enum rc add_handoffs(struct step *s, struct buf *out)
     return rc;
 }
 
+/* What was let through to a tool may bring a stranger's words; what is told of a
+ * research has the titles of what it found, and what it says of itself. */
+static bool brings_data(const struct tool_call *t)
+{
+    return t->admitted_ms != 0 || strcmp(t->name, "inspect_research") == 0;
+}
+
 static enum rc add_result(struct step *s, const struct tool_call *t,
                           int64_t max_tokens, struct buf *out)
 {
@@ -160,14 +168,13 @@ static enum rc add_result(struct step *s, const struct tool_call *t,
     if (rc == RC_OK) {
         rc = excerpt_result(&e, &text);
     }
-    /* What was let through to a tool may bring a stranger's words. */
-    if (rc == RC_OK && t->admitted_ms != 0) {
+    if (rc == RC_OK && brings_data(t)) {
         data_mark_put(buf_str(&text), text.len, &marked);
         rc = buf_rc(&marked);
     }
     if (rc == RC_OK) {
         model_chat_tool_result(out, s->rt->profile, t->call_id,
-                               buf_str(t->admitted_ms != 0 ? &marked : &text));
+                               buf_str(brings_data(t) ? &marked : &text));
     }
     buf_free(&marked);
     buf_free(&text);

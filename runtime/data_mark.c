@@ -7,6 +7,7 @@ static size_t line_end(const char *text, size_t len)
 {
     static const char *const end[] = {
         "\r\n",     "\n",           "\r",           "\v", "\f",
+        "\x1c",     "\x1d",         "\x1e", /* separators that end lines too */
         "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9", /* U+0085, U+2028, U+2029 */
     };
 
@@ -37,4 +38,15 @@ void data_mark_put(const char *text, size_t len, struct buf *out)
     }
     buf_add(out, text + from, len - from);
     buf_puts(out, "\n" DATA_MARK_CLOSE);
+}
+
+void data_mark_put_line(const char *text, size_t len, struct buf *out)
+{
+    buf_puts(out, DATA_MARK_LINE);
+    for (size_t i = 0; i < len;) {
+        size_t n = line_end(text + i, len - i);
+
+        buf_putc(out, n > 0 ? ' ' : text[i]);
+        i += n > 0 ? n : 1;
+    }
 }

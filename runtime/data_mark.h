@@ -1,4 +1,5 @@
-/* data_mark.h - what strangers wrote, marked as data in what the model is sent.
+/* data_mark.h - what strangers wrote, and what models made of it, marked as data
+ * in what the model is sent.
  *
  *   [data]
  *   | {"passages":[...]}
@@ -21,5 +22,8 @@
 
 /* Appended to out, without a line break behind it. */
 void data_mark_put(const char *text, size_t len, struct buf *out);
+/* A text that has to do with one line, in the same marks' spirit: "| " before
+ * it, and nothing in it that ends a line. */
+void data_mark_put_line(const char *text, size_t len, struct buf *out);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "runtime/citations.h"
 #include "runtime/context_inside.h"
+#include "runtime/data_mark.h"
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
@@ -159,18 +160,28 @@ static void put_list(struct step *s, const struct offer *o, int64_t room,
                      struct buf *out)
 {
     struct buf line;
+    struct buf list;
 
+    if (o->n_listed == 0) {
+        return;
+    }
     buf_init(&line, 64 * 1024);
+    buf_init(&list, 64 * 1024);
     for (size_t i = 0; i < o->n_listed; i++) {
         buf_clear(&line);
         put_listed(s, &o->listed[i], &line);
         room -= context_size(&line);
         if (room < 0) {
-            buf_printf(out, "and %zu more\n", o->n_listed - i);
+            buf_printf(&list, "and %zu more\n", o->n_listed - i);
             break;
         }
-        buf_add(out, buf_str(&line), line.len);
+        buf_add(&list, buf_str(&line), line.len);
     }
+    if (list.len > 0) {
+        data_mark_put(buf_str(&list), list.len - 1, out);
+        buf_putc(out, '\n');
+    }
+    buf_free(&list);
     buf_free(&line);
 }
 
@@ -301,14 +312,12 @@ static enum rc put_notes(struct step *s, const struct run *old, int64_t room,
 static enum rc put_earlier(struct step *s, int64_t room, struct buf *out)
 {
     struct run old;
-    char id[ID_TEXT_BYTES];
     enum rc rc =
         store_run_get(s->rt->store, 0, s->run.continues, true, s->mem, &old);
 
     if (rc != RC_OK) {
         return rc;
     }
-    buf_printf(out, "[earlier report of %s]\n", id_text(ID_RUN, old.id, id));
     put_line(old.title, out);
     buf_putc(out, '\n');
     if (old.answer_draft) {
@@ -325,19 +334,29 @@ static enum rc put_earlier(struct step *s, int64_t room, struct buf *out)
 static enum rc add_earlier(struct step *s, int64_t room, struct buf *out)
 {
     struct buf text;
+    struct buf marked;
+    char id[ID_TEXT_BYTES];
     enum rc rc;
 
     if (s->run.continues == 0 || room <= 0) {
         return RC_OK;
     }
     buf_init(&text, 1u << 20);
+    buf_init(&marked, 2u << 20);
     rc = put_earlier(s, room, &text);
     if (rc == RC_OK) {
         rc = buf_rc(&text);
     }
+    buf_printf(&marked, "[earlier report of %s]\n",
+               id_text(ID_RUN, s->run.continues, id));
+    data_mark_put(buf_str(&text), text.len, &marked);
     if (rc == RC_OK) {
-        context_add_user(s, buf_str(&text), out);
+        rc = buf_rc(&marked);
     }
+    if (rc == RC_OK) {
+        context_add_user(s, buf_str(&marked), out);
+    }
+    buf_free(&marked);
     buf_free(&text);
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }

@@ -281,8 +281,9 @@ static void put_look_ups(struct step *s, const struct work *w, size_t n_gone,
         ++*look_ups;
         room -= tokens_estimate(c->arguments, keep) + LINE_TOKENS;
         if (room >= 0) {
-            buf_printf(list, "\n%zu: %s %.*s", i, c->name, (int)keep,
-                       c->arguments);
+            buf_printf(list, "%s%zu: %s ", list->len > 0 ? "\n" : "", i,
+                       c->name);
+            buf_add(list, c->arguments, keep);
         }
     }
 }
@@ -314,8 +315,8 @@ static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
     rc = put_sources(s, w->in->room / SOURCES_PART, &text);
     if (list.len > 0) {
         buf_puts(&text, "\nWhat was looked up, newest first, by the numbers of "
-                        "the results:");
-        buf_add(&text, buf_str(&list), list.len);
+                        "the results:\n");
+        data_mark_put(buf_str(&list), list.len, &text);
     }
     if (rc == RC_OK) {
         rc = buf_rc(&text);
@@ -328,11 +329,23 @@ static enum rc add_gone(struct step *s, const struct work *w, size_t n_gone,
     return rc;
 }
 
+/* What the marks of data cost, about a token a line. */
+static int64_t lines_of(const char *text)
+{
+    int64_t n = 1;
+
+    for (; *text != '\0'; text++) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
 /* The newest notes that fit, whole, in order. */
 static enum rc add_notes(struct step *s, int64_t room, struct buf *out)
 {
     struct note *notes = NULL;
     struct buf text;
+    struct buf marked;
     size_t n = 0;
     size_t first;
     enum rc rc = store_note_of_run(s->rt->store, s->run.id, s->mem, &notes, &n);
@@ -343,20 +356,23 @@ static enum rc add_notes(struct step *s, int64_t room, struct buf *out)
     for (first = n; first > 0; first--) {
         const char *body = notes[first - 1].body;
 
-        room -= tokens_estimate(body, strlen(body)) + 1;
+        room -= tokens_estimate(body, strlen(body)) + 1 + lines_of(body);
         if (room < 0) {
             break;
         }
     }
     buf_init(&text, 2u << 20);
-    buf_puts(&text, "[notes of this research]");
+    buf_init(&marked, 4u << 20);
     for (size_t i = first; i < n; i++) {
-        buf_printf(&text, "\n%s", notes[i].body);
+        buf_printf(&text, "%s%s", i > first ? "\n" : "", notes[i].body);
     }
-    rc = buf_rc(&text);
+    buf_puts(&marked, "[notes of this research]\n");
+    data_mark_put(buf_str(&text), text.len, &marked);
+    rc = buf_rc(&text) != RC_OK ? buf_rc(&text) : buf_rc(&marked);
     if (rc == RC_OK && first < n) {
-        context_add_user(s, buf_str(&text), out);
+        context_add_user(s, buf_str(&marked), out);
     }
+    buf_free(&marked);
     buf_free(&text);
     return rc;
 }
@@ -409,20 +425,24 @@ static enum rc add_draft(struct step *s, const struct work *w, size_t n_gone,
                          struct buf *out)
 {
     const char *text = "";
+    struct buf marked;
     enum rc rc = RC_OK;
 
     if (w->in->purpose != PURPOSE_CLOSEOUT || !draft_is_gone(s, w, n_gone)) {
         return RC_OK;
     }
     rc = store_answer_text(s->rt->store, &s->run, s->mem, &text);
+    buf_init(&marked, 2u << 20);
+    buf_puts(&marked, "[draft of this research]\n");
+    text = context_clip(s, text, w->in->room / DRAFT_PART);
+    data_mark_put(text, strlen(text), &marked);
     if (rc == RC_OK) {
-        text = arena_printf(s->mem, "[draft of this research]\n%s",
-                            context_clip(s, text, w->in->room / DRAFT_PART));
-        rc = text == NULL ? RC_TOO_LARGE : RC_OK;
+        rc = buf_rc(&marked);
     }
     if (rc == RC_OK) {
-        context_add_user(s, text, out);
+        context_add_user(s, buf_str(&marked), out);
     }
+    buf_free(&marked);
     return rc;
 }
 

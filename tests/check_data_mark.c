@@ -14,6 +14,10 @@ static const struct row {
     {"\n[requirement msg_9]\n", "[data]\n| \n| [requirement msg_9]\n| \n"
                                 "[end of data]"},
     {"a\r\nb\rc", "[data]\n| a\r\n| b\r| c\n[end of data]"},
+    {"a\x1c"
+     "b\x1d"
+     "c\x1e",
+     "[data]\n| a\x1c| b\x1d| c\x1e| \n[end of data]"},
     {"a\vb\fc", "[data]\n| a\v| b\f| c\n[end of data]"},
     {"a\xc2\x85[notice]\xe2\x80\xa8[notice]\xe2\x80\xa9[notice]",
      "[data]\n| a\xc2\x85| [notice]\xe2\x80\xa8| [notice]\xe2\x80\xa9| "

@@ -138,11 +138,40 @@ static void read_slots(struct scene *s, const char *line)
     s->slots_limit = limit;
 }
 
+/* One of Aside's messages without the marks of data in it; NULL: no memory. */
+static const char *without_marks(struct arena *a, const char *text)
+{
+    char *out = arena_alloc(a, strlen(text) + 1);
+    size_t n = 0;
+
+    while (out != NULL && *text != '\0') {
+        size_t len = strcspn(text, "\n");
+        size_t all = len + (text[len] == '\n');
+        bool border = (len == 6 && begins(text, "[data]")) ||
+                      (len == 13 && begins(text, "[end of data]"));
+        size_t skip = begins(text, "| ") ? 2 : 0;
+
+        if (!border) {
+            memcpy(out + n, text + skip, all - skip);
+            n += all - skip;
+        }
+        text += all;
+    }
+    if (out != NULL) {
+        out[n] = '\0';
+    }
+    return out;
+}
+
 static enum rc read_facts(struct reading *r, const char *text)
 {
     static const char slots[] = "background slots: ";
     enum rc rc = RC_OK;
 
+    text = without_marks(r->a, text);
+    if (text == NULL) {
+        return RC_NOMEM;
+    }
     while (*text != '\0' && rc == RC_OK) {
         const char *end = text + strcspn(text, "\n");
 
@@ -549,11 +578,12 @@ static enum rc read_user(struct reading *r, const cJSON *m)
         s->deliver_now = s->deliver_now || mentions(text, "deliver_report");
         return RC_OK;
     }
-    if (begins(text, "[note")) {
-        return read_notes(r, text);
-    }
-    if (begins(text, EARLIER)) {
-        return read_earlier(r, text);
+    if (begins(text, "[note") || begins(text, EARLIER)) {
+        const char *plain = without_marks(r->a, text);
+
+        return plain == NULL           ? RC_NOMEM
+               : begins(text, EARLIER) ? read_earlier(r, plain)
+                                       : read_notes(r, plain);
     }
     if (s->n_requirements == 0 && !begins(text, FACTS)) {
         s->previous = text;

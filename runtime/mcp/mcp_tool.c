@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/data_mark.h"
 #include "sql/base/buf.h"
 #include "sql/base/hash.h"
 #include "sql/base/json.h"
@@ -72,6 +73,78 @@ static char *clipped(const char *text, size_t max)
     return copy;
 }
 
+/* In the marks of data, with all that a text of so many bytes may need. */
+static char *marked(const char *text, size_t max)
+{
+    char *copy = clipped(text, max);
+    struct buf out;
+    char *all = NULL;
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    buf_init(&out, 4 * max + 64);
+    data_mark_put(copy, strlen(copy), &out);
+    if (buf_rc(&out) == RC_OK) {
+        all = strdup(buf_str(&out));
+    }
+    buf_free(&out);
+    free(copy);
+    return all;
+}
+
+static bool is_one_of(const char *key, const char *const *list)
+{
+    while (*list != NULL && strcmp(*list, key) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+/* A text in the place of another, as data in one line. */
+static bool mark_text(cJSON *item)
+{
+    struct buf out;
+    bool done;
+
+    buf_init(&out, MCP_TOOL_SCHEMA_BYTES);
+    data_mark_put_line(item->valuestring,
+                       utf8_clip(item->valuestring, strlen(item->valuestring),
+                                 MCP_TOOL_DESCRIPTION_BYTES),
+                       &out);
+    done = buf_rc(&out) == RC_OK &&
+           cJSON_SetValuestring(item, buf_str(&out)) != NULL;
+    buf_free(&out);
+    return done;
+}
+
+/* What a schema says of its parts, as data; values that it lists are what they
+ * are. names: what is in node goes by names of the server's, not by those of
+ * JSON Schema. As deep as JSON is read. */
+static bool mark_schema(cJSON *node, bool names)
+{
+    static const char *const NAMES[] = {"properties", "patternProperties",
+                                        "$defs", "definitions", NULL};
+    static const char *const VALUES[] = {"default",  "const",    "enum",
+                                         "examples", "required", NULL};
+    static const char *const TEXTS[] = {"title", "description", "$comment",
+                                        NULL};
+    bool done = true;
+    cJSON *item;
+
+    cJSON_ArrayForEach(item, node)
+    {
+        const char *key = names || item->string == NULL ? "" : item->string;
+
+        if (cJSON_IsString(item)) {
+            done = done && (!is_one_of(key, TEXTS) || mark_text(item));
+        } else if (!is_one_of(key, VALUES)) {
+            done = done && mark_schema(item, is_one_of(key, NAMES));
+        }
+    }
+    return done;
+}
+
 /* Endpoints refuse a whole request for one schema that is none: what can be
  * seen at its top. */
 static bool is_schema(const cJSON *schema)
@@ -117,6 +190,10 @@ static enum rc print_schema(const cJSON *schema, char **out)
         cJSON_Delete(copy);
         return RC_NOMEM;
     }
+    if (!mark_schema(copy, false)) {
+        cJSON_Delete(copy);
+        return RC_NOMEM;
+    }
     buf_init(&text, MCP_TOOL_SCHEMA_BYTES);
     rc = json_print(copy, &text);
     if (rc == RC_OK) {
@@ -159,8 +236,8 @@ static enum rc read_tool(const cJSON *item, const char *server,
     t->safe = !t->acts || hint(hints, "idempotentHint");
     t->remote = strdup(remote);
     t->title = clipped(title, MCP_TOOL_REMOTE_BYTES);
-    t->description = clipped(json_str(item, "description", title),
-                             MCP_TOOL_DESCRIPTION_BYTES);
+    t->description = marked(json_str(item, "description", title),
+                            MCP_TOOL_DESCRIPTION_BYTES);
     if (t->remote == NULL || t->title == NULL || t->description == NULL) {
         mcp_tool_free(t);
         return RC_NOMEM;

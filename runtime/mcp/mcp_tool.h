@@ -2,8 +2,9 @@
  * a page of tools/list, read into tools as a model may be offered them.
  *
  * Pure. Whatever a server sends, a tool's name is one that model endpoints
- * take, its description and its schema are bounded, and a page is read to at
- * most as many tools as the caller wants.
+ * take, its description and its schema are bounded, and what they say is marked
+ * as data (runtime/data_mark.h); a page is read to at most as many tools as the
+ * caller wants.
  */
 #ifndef ASIDE_RUNTIME_MCP_TOOL_H
 #define ASIDE_RUNTIME_MCP_TOOL_H
@@ -17,7 +18,7 @@
 
 #define MCP_TOOL_NAME_BYTES        65 /* with its NUL */
 #define MCP_TOOL_REMOTE_BYTES      256
-#define MCP_TOOL_DESCRIPTION_BYTES 1024
+#define MCP_TOOL_DESCRIPTION_BYTES 1024 /* without the marks */
 #define MCP_TOOL_SCHEMA_BYTES      8192
 #define MCP_TOOL_CURSOR_BYTES      1024
 
@@ -25,10 +26,10 @@ struct mcp_tool {
     char name[MCP_TOOL_NAME_BYTES]; /* "<server>__<tool>" */
     char *remote;                   /* its name at the server */
     char *title;                    /* for people */
-    char *description;
-    char *schema; /* JSON of its parameters, an object */
-    bool safe;    /* may be called again after a crash (R29) */
-    bool acts;    /* does more than read: each call is meant */
+    char *description;              /* in the marks of data */
+    char *schema;                   /* JSON of its parameters, an object */
+    bool safe; /* may be called again after a crash (R29) */
+    bool acts; /* does more than read: each call is meant */
 };
 
 struct mcp_tools {

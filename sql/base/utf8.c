@@ -154,8 +154,13 @@ bool utf8_is_blank(const char *text)
 void utf8_one_line(char *text)
 {
     for (char *c = text; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ') {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) {
             *c = ' ';
+        } else if (strncmp(c, "\xc2\x85", 2) == 0) { /* U+0085 */
+            c[0] = c[1] = ' ';
+        } else if (strncmp(c, "\xe2\x80\xa8", 3) == 0 || /* U+2028 */
+                   strncmp(c, "\xe2\x80\xa9", 3) == 0) { /* U+2029 */
+            c[0] = c[1] = c[2] = ' ';
         }
     }
 }

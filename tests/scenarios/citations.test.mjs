@@ -186,7 +186,7 @@ test('R31 the thousandth passage is cited as the first; a number beyond the last
   // What goes on from it is told of them.
   model.next('research', (req, reply) => {
     const earlier = req.body.messages.find((m) => m.content.startsWith('[earlier report'));
-    assert.match(earlier.content, /\n\[1000\] .*\n\[2101\] /);
+    assert.match(earlier.content, /\n\| \[1000\] .*\n\| \[2101\] /);
     reply.report('Still [1000].', []);
   });
   const next = (await aside.api('POST', `/runs/${r.id}/continue`, { body: 'go on' })).json.run;

@@ -78,7 +78,7 @@ test('R13 R15 a research outgrows its model: the oldest steps go, what is asked 
   assert.match(gone, /\[1\] to \[\d+\]/);
   assert.match(gone, /library_search \{"query":"harbour3","limit":3\}/);
   assert.equal(said.filter((x) => x.startsWith('[notice]')).length, 1);
-  assert.equal(said.find((x) => x.startsWith('[notes')), '[notes of this research]\nThe first note of all.');
+  assert.equal(said.find((x) => x.startsWith('[notes')), '[notes of this research]\n[data]\n| The first note of all.\n[end of data]');
   // A reply keeps its question, which went with its step.
   const at = said.findIndex((x) => x.startsWith('[reply '));
   assert.deepEqual(last.body.messages[at - 1], { role: 'assistant', content: asks });
@@ -219,7 +219,7 @@ test('R26 no room even for the newest step: the closeout comes, and says why', B
   model.next('closeout', (req, reply) => {
     assert.ok(tokens(req) <= 2000);
     const said = texts(req);
-    assert.ok(said.some((x) => x === '[notes of this research]\nthe moon pulls'), said.join('\n---\n'));
+    assert.ok(said.some((x) => x === '[notes of this research]\n[data]\n| the moon pulls\n[end of data]'), said.join('\n---\n'));
     assert.ok(said.some((x) => x.startsWith('[requirement ')));
     reply.report('# What there was');
   });

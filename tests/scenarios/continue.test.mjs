@@ -8,7 +8,9 @@ import { assertCallsAnswered, assertSettled, history, shelf, started } from '../
 import { BOUND } from '../support/patience.mjs';
 
 const texts = (q) => q.body.messages.map((m) => m.content ?? '');
-const earlierOf = (q) => texts(q).filter((x) => x.startsWith('[earlier report of '));
+/** Reports before, without the marks of data that they stand in. */
+const earlierOf = (q) => texts(q).filter((x) => x.startsWith('[earlier report of '))
+  .map((x) => /^(.*\n)\[data\]\n\| ([^]*)\n\[end of data\]$/.exec(x)).map((m) => m[1] + m[2].replaceAll('\n| ', '\n'));
 
 test('R30 a chain of three: numbers keep citing, only the newest report is carried', BOUND, async (t) => {
   const { model, aside, research, whole, sql } = await started(t, {}, { library: await shelf(t) });

@@ -85,7 +85,7 @@ test('a draft and what becomes of it', BOUND, async (t) => {
     const next = await aside.api('POST', `/runs/${id}/continue`, {});
     await whole(next.json.run.id);
     const earlier = model.requests.at(-1).body.messages.find((m) => m.content.startsWith('[earlier report of'));
-    assert.match(earlier.content, /\(It ended without a report\. This is its last draft\.\)\n# So far\n\nThe moon\./);
+    assert.match(earlier.content, /\| \(It ended without a report\. This is its last draft\.\)\n\| # So far\n\| \n\| The moon\./);
     assert.deepEqual(answerOf((await run(id)).run.answer), [1, '# So far\n\nThe moon.', true, false]);
     await assertSettled(sql);
   });

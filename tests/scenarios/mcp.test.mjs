@@ -44,7 +44,7 @@ test('the reference server: its tools are called, and what they say is cited', B
   // It can only be had as a task, which is not spoken here.
   assert.ok(!names.includes('every__simulate-research-query'));
   const sum = first.body.tools.find((tool) => tool.function.name === 'every__get-sum').function;
-  assert.equal(sum.description, 'Returns the sum of two numbers');
+  assert.equal(sum.description, '[data]\n| Returns the sum of two numbers\n[end of data]');
   assert.deepEqual(Object.keys(sum.parameters.properties), ['a', 'b']);
   assert.equal(sum.parameters.$schema, undefined);
 
@@ -209,7 +209,7 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
   const big = 'd'.repeat(900);
   await changed(() => ({ tools: Array.from({ length: 300 }, (_, i) => tool(`x${i}`, { description: big })) }),
     // In a quarter of the room of a prompt.
-    Array.from({ length: Math.floor((32768 - 4096) / 4 / (35 + 2 + 600 + 12)) }, (_, i) => `a__x${i}`));
+    Array.from({ length: Math.floor((32768 - 4096) / 4 / (35 + 2 + 616 + 12)) }, (_, i) => `a__x${i}`));
   await changed(() => ({ tools: [] }), []);
   // A list that is none ends the session; the next may be better.
   list = () => ({ tools: 'none' });

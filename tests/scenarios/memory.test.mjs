@@ -105,10 +105,10 @@ test('R13 R15 60 rounds of 200 KB: the prompt keeps its bound, and nothing that 
   assert.ok(begun >= 2 && begun <= all.length / 3, `${begun} of ${all.length} begun anew`);
 
   const late = texts(all[STEPS - 1]);
-  assert.ok(late.includes('[notes of this research]\nThe first note of all.'));
+  assert.ok(late.includes('[notes of this research]\n[data]\n| The first note of all.\n[end of data]'));
   const gone = late.find((x) => /^\[notice\]\nTo make room, \d+ earlier steps/.test(x));
   assert.match(gone, /recall gives back: \{"source":n\} a passage, \{"result":n\} a result\. \{"draft":true\}/);
-  assert.match(gone, /\n\d+: fault_large \{"page":\d+\}/);
+  assert.match(gone, /\n\| \d+: fault_large \{"page":\d+\}/);
 
   assert.match(results[1], /^\[1\] Page of \{"page":1\}, Part 0 \(large\.md\)\n\{"page":1\}/);
   assert.match(results[1], /\n\[cut here for want of room; recall \{"source":1,"from":\d+\} goes on\]$/);
@@ -183,7 +183,7 @@ test('R26 a closeout has the draft before it when the step that published it is 
     model.next('research', (req, reply) => reply.call(large(i)));
   }
   model.next('closeout', (req, reply) => {
-    assert.ok(texts(req).includes('[draft of this research]\n# So far\n\nThe moon.'));
+    assert.ok(texts(req).includes('[draft of this research]\n[data]\n| # So far\n| \n| The moon.\n[end of data]'));
     assert.ok(!texts(req).some((x) => x.includes('recall gives')));
     reply.report('# The end');
   });
