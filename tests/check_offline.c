@@ -144,16 +144,17 @@ static char *argument(const struct plan *p, const char *call, const char *name)
 /* --- what a message becomes -------------------------------------------------------- */
 
 #define RUN_A                                                                  \
-    "research run_1 | running | \"WAL mode and concurrency\" | elapsed 12 s "  \
+    "| research run_1 | running | \"WAL mode and concurrency\" | elapsed 12 "  \
+    "s "                                                                       \
     "| progress: searching\n"
 #define RUN_B                                                                  \
-    "research run_2 | running | \"Full-text search ranking\" | elapsed 5 s "   \
+    "| research run_2 | running | \"Full-text search ranking\" | elapsed 5 s " \
     "| progress: reading\n"
 #define RUN_ASKS                                                               \
-    "research run_3 | awaiting_input | \"Backup strategies\" | elapsed 9 s "   \
+    "| research run_3 | awaiting_input | \"Backup strategies\" | elapsed 9 s " \
     "| progress: waiting\n"
 #define RUN_DONE                                                               \
-    "research run_4 | completed | \"Query planner\" | elapsed 90 s | "         \
+    "| research run_4 | completed | \"Query planner\" | elapsed 90 s | "       \
     "progress: done\n"
 
 #define FREE    "date: 2026-03-01\nbackground slots: 0 of 1 used\n"

@@ -98,6 +98,26 @@ static void keep_to_budget(struct mcp_server *s)
     *ts = kept;
 }
 
+/* A policy that names no tool forbids and limits nothing, and is misspelt most
+ * likely. */
+static void look_for_policies(struct mcp_server *s)
+{
+    const struct conf *conf = s->mcp->conf;
+
+    s->misnamed = false;
+    for (size_t i = 0; i < conf->n_policy; i++) {
+        const char *name = conf->policy[i].name;
+
+        if (mcp_server_of(s->mcp, name) == s && mcp_tool_of(s, name) == NULL) {
+            s->misnamed = true;
+            log_warn(s->about,
+                     "policy.%s counts for nothing: no tool of this "
+                     "name is offered",
+                     name);
+        }
+    }
+}
+
 enum rc mcp_take_tools(struct mcp_server *s)
 {
     struct mcp_set *set;
@@ -127,6 +147,7 @@ enum rc mcp_take_tools(struct mcp_server *s)
     }
     free_set(s->set);
     s->set = set;
+    look_for_policies(s);
     return RC_OK;
 }
 
@@ -211,6 +232,7 @@ bool mcp_server_at(const struct mcp *mcp, size_t i, struct server *out)
                            .detail = s->brief};
     if (s->set != NULL && s->state == ENDPOINT_OK) {
         out->tools = (int64_t)s->set->tools.n;
+        out->detail = s->misnamed ? "policy_unknown_tool" : s->brief;
     }
     return true;
 }
@@ -257,6 +279,7 @@ enum rc mcp_new(const struct conf *conf, struct http *http, struct mcp **out)
         return RC_NOMEM;
     }
     mcp->http = http;
+    mcp->conf = conf;
     mcp->n = conf->n_mcp;
     for (size_t i = 0; i < mcp->n; i++) {
         init_server(&mcp->servers[i], mcp, conf, i);

@@ -59,6 +59,7 @@ struct mcp_server {
     enum endpoint_state state;       /* as it was found last */
     char brief[STORE_SERVER_DETAIL]; /* of the newest failure, none of its
                                       * words */
+    bool misnamed; /* a policy names a tool that it does not offer */
 
     struct mcp_hello hello; /* while greeting */
     bool greeted;
@@ -87,6 +88,7 @@ struct mcp_server {
 
 struct mcp {
     struct http *http;
+    const struct conf *conf;
     struct mcp_server *servers; /* as configured */
     size_t n;
 };

@@ -80,4 +80,15 @@ test('servers of tools and the search are told of: well, gone, shut, back', BOUN
   assert.deepEqual([...new Set((await read()).map((s) => s.state + s.detail))], ['unknown']);
   aside.launch('asided');
   await told('mcp files: ok, 2', 'search web_search: unknown, 1');
+
+  // A policy for a tool that is not there forbids nothing: that is said, until it is there.
+  await aside.part('asided').stop();
+  aside.launch('asided', { ASIDE_POLICY_FILES__PUTT: 'deny', ASIDE_POLICY_FILES__PUT: 'deny' });
+  await told('mcp files: ok (policy_unknown_tool), 2');
+  const { log } = aside.part('asided');
+  assert.match(log, /mcp\.files .*policy\.files__putt counts for nothing/);
+  assert.doesNotMatch(log, /policy\.files__put counts/);
+  files.tool('putt', {}, (call) => call.text('x'));
+  await files.say({ method: 'notifications/tools/list_changed' });
+  await told('mcp files: ok, 3');
 });

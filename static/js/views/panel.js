@@ -94,13 +94,14 @@ function ToolServers() {
 
 /** @param {import('../types.js').ToolServer} s */
 function stateOf(s) {
-    if (s.state === 'ok') {
-        return s.kind === 'search' ? t('tools.ok')
-            : t('tools.ready', { n: s.tools });
-    }
     const [, status] = /^http_(\d+)$/.exec(s.detail) ?? [];
     const why = status ? `HTTP ${status}` : s.detail && has(`tools.why.${s.detail}`)
         && t(`tools.why.${s.detail}`);
+    if (s.state === 'ok') {
+        const ready = s.kind === 'search' ? t('tools.ok')
+            : t('tools.ready', { n: s.tools });
+        return why ? `${ready}; ${why}` : ready;
+    }
     return why ? t(`tools.${s.state}.why`, { why }) : t(`tools.${s.state}`);
 }
 
