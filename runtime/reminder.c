@@ -55,6 +55,23 @@ static enum rc put_request(struct step *s, struct buf *out)
     return rc;
 }
 
+/* Those that have no line, by their ids, as far as there is room: in full they
+ * stand above, like all. */
+static void put_ids(const struct step *s, const struct handoff *const *list,
+                    size_t n, struct buf *out)
+{
+    int64_t room = context_room(s) / PART;
+    char id[ID_TEXT_BYTES];
+
+    buf_printf(out, "\n(before these %zu more, which stand above: ", n);
+    for (size_t i = 0; i < n && room > 0; i++) {
+        (void)id_text(ID_MESSAGE, list[i]->message_id, id);
+        room -= tokens_estimate(id, strlen(id)) + 1;
+        buf_printf(out, "%s%s", i > 0 ? " " : "", room > 0 ? id : "...");
+    }
+    buf_putc(out, ')');
+}
+
 /* As many of the newest as there is room for, in order. */
 static enum rc put_adjustments(struct step *s,
                                const struct handoff *const *list, size_t n,
@@ -73,7 +90,7 @@ static enum rc put_adjustments(struct step *s,
         }
     }
     if (first > 0) {
-        buf_printf(out, "\n(then %zu more, which stand above)", first);
+        put_ids(s, list, first, out);
     }
     for (size_t i = first; i < n && rc == RC_OK; i++) {
         buf_puts(out, lines[i]);

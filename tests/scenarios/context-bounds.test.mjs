@@ -89,6 +89,40 @@ test('R15 the requirements of a research keep to half of the context, at every d
   await assertSettled(sql);
 });
 
+test('R15 of many adjustments each stands whole in every request, and the reminder names them all', BOUND, async (t) => {
+  const { model, research, say, whole, sql } = await started(t, {
+    'model.context_tokens': 12000, 'model.max_output_tokens': 500, 'model.prompt_tokens': 7000,
+    'budget.normal.tokens': 10000000, 'budget.normal.requests': 60 });
+  const N = 20;
+  const added = (i) => `Add harbour ${i}: ${'salt and herring, '.repeat(8)}\n\tand no. ${i} is all.`;
+  const said = [];
+  let page = 0;
+  model.on('research', async (req, reply) => {
+    const marks = req.body.messages.filter((m) => m.content?.startsWith('[adjustment ')).length;
+    if (marks < N) { // the next one interrupts it
+      reply.text('x');
+      await reply.hold('more');
+    } else if (page < 8) {
+      reply.call(['fault_large', { page: page++ }]);
+    } else {
+      reply.report('# Done', [r.message_id, ...said].map((id) => ({ id, status: 'covered' })));
+    }
+  });
+  const r = await research('the harbours');
+  for (let i = 0; i < N; i++) said.push((await say(r.id, added(i))).message.id);
+  const end = await whole(r.id);
+  const late = model.requests.at(-1).body.messages.map((m) => m.content);
+  assert.ok(late.some((x) => /^\[notice\]\nTo make room, \d+ earlier steps/.test(x)), 'steps went');
+  assert.deepEqual(late.filter((x) => x?.startsWith('[adjustment ')),
+    said.map((id, i) => `[adjustment ${id}]\n${added(i)}`));
+  const [, more, ids] = /\(before these (\d+) more, which stand above: ([^)]*)\)/.exec(late.at(-1));
+  assert.ok(more > 5 && more < N, more);
+  assert.deepEqual(ids.split(' '), said.slice(0, more));
+  assert.deepEqual(late.at(-1).match(/\nmsg_\d+(?=: Add)/g).map((x) => x.trim()), said.slice(more));
+  assert.deepEqual([end.run.state, end.run.coverage.length], ['completed', N + 1]);
+  await assertSettled(sql);
+});
+
 test('R02 a refused adjustment binds no key', BOUND, async (t) => {
   const { model, aside, research, stop } = await started(t, SMALL);
   model.next('research', async (req, reply) => {
