@@ -64,6 +64,11 @@ void library_close(struct library *lib)
     }
 }
 
+bool library_is_lost(struct library *lib)
+{
+    return db_is_lost(lib->db);
+}
+
 /* --- reading ----------------------------------------------------------- */
 
 /* The name of an own document, which is not absolute: behind the second

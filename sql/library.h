@@ -43,6 +43,9 @@ enum rc library_open(const char *dir, int64_t busy_ms,
 enum rc library_open_read(const char *dir, int64_t busy_ms,
                           struct library **out) RC_MUST_CHECK;
 void library_close(struct library *); /* NULL is allowed */
+/* The open file is no longer the one at its path: it was removed, and may be made
+ * anew. */
+bool library_is_lost(struct library *);
 
 /* --- searching and reading --------------------------------------------- */
 

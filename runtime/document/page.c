@@ -19,7 +19,7 @@
 #define SNIFFED_BYTES 1024
 /* What is printed: passages up to so much, and links up to so much in all. An
  * item is not longer than ITEM_BYTES, with each byte escaped. */
-#define PASSAGES_BYTES ((size_t)3 << 20)
+#define PASSAGES_BYTES ((size_t)2 << 20)
 #define ITEM_BYTES     ((size_t)64 << 10)
 #define LINKS_BYTES    (PAGE_JSON_BYTES - ITEM_BYTES)
 

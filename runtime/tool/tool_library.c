@@ -19,9 +19,14 @@ bool tool_library_offered(const struct runtime *rt)
     return indexer_has_documents(rt->indexer);
 }
 
-/* The library may have been indexed for the first time meanwhile. */
+/* The library may have been indexed for the first time meanwhile, or anew: its
+ * file may be removed at any time. */
 static bool open_library(struct runtime *rt)
 {
+    if (rt->library != NULL && library_is_lost(rt->library)) {
+        library_close(rt->library);
+        rt->library = NULL;
+    }
     return rt->library != NULL ||
            library_open_read(rt->conf.data, rt->conf.busy_timeout_ms,
                              &rt->library) == RC_OK;

@@ -79,14 +79,18 @@ test('a file that is added is read, found, cited, and gone when it is removed', 
   assert.equal(source.location, 'notes/sea.md');
   assert.match(source.text, /herring swims in shoals/);
 
-  // its passage keeps its id when the library is made anew
+  // its passage keeps its id when the library is made anew, under whoever reads it
   const told = (req) => req.body.messages.filter((m) => m.role === 'tool').at(-1).content;
   const id = await w.sql(`SELECT passage FROM source WHERE id = ${source.id.slice(4)}`);
   await rm(path.join(w.aside.dataDir, 'library.db'));
   for (const end of ['-wal', '-shm']) await rm(path.join(w.aside.dataDir, `library.db${end}`), { force: true });
-  await w.aside.restart('asided');
-  assert.equal((await w.aside.api('POST', '/library/index', {})).status, 200);
+  assert.equal((await c.put('notes/bay.md', '# Bay\n\nThe bay freezes over.\n')).status, 201);
+  await indexed(c, 'notes/bay.md');
   await indexed(c, 'notes/sea.md');
+  w.model.next('research', (req, reply) => reply.call(['library_search', { query: 'bay freezes' }]));
+  w.model.next('research', (req, reply) => reply.report('# Bay\n\nIt freezes [1].'));
+  assert.match((await w.whole((await w.research('bay')).id)).sources[0].text, /bay freezes over/);
+  assert.equal((await c.drop('notes/bay.md')).status, 200);
   w.model.next('research', (req, reply) => reply.call(['library_read', { id }]));
   w.model.next('research', (req, reply) => {
     assert.match(told(req), /herring swims in shoals/);
@@ -278,8 +282,8 @@ test('a full disk is said, and leaves nothing', BOUND, async (t) => {
   const w = await startAside({ t, runtime: false, responders: 1 });
   const c = calls(w);
   // a limit on the size of files does what a full disk does
-  await promisify(execFile)('prlimit', [`--pid=${w.part('responder-1').pid}`, '--fsize=200000']);
-  assertProblem(await c.put('big.txt', 'a '.repeat(200000)), 507, 'disk_full');
+  await promisify(execFile)('prlimit', [`--pid=${w.part('responder-1').pid}`, '--fsize=2000000']);
+  assertProblem(await c.put('big.txt', 'a '.repeat(1500000)), 507, 'disk_full');
   assert.deepEqual((await c.look()).documents, []);
   assert.equal((await c.put('small.txt', 'a')).status, 201);
   assert.deepEqual((await readdir(path.join(w.dataDir, 'library', 'me'))).sort(), ['.lock', 'small.txt']);
@@ -307,7 +311,12 @@ test('a run of the indexer that fails is said, and made again by itself', BOUND,
   const at = (await c.look()).failing.retry_at;
   assert.equal((await w.api('POST', '/library/index', {})).status, 200);
   await settles(async () => (await c.look()).failing.retry_at > at, 'it has failed again, later');
-  // and when the cause is gone it is made good without being asked
+  // and when the cause is gone it is made good without being asked: soon, by a
+  // runtime that has not failed for long
+  await w.kill('asided', 'SIGTERM');
+  const failed = (await c.look()).failing.retry_at;
+  await w.restart('asided');
+  await settles(async () => (await c.look()).failing?.retry_at > failed, 'it fails again');
   await rm(lock, { recursive: true });
   await indexed(c, 'a.md');
   await settles(async () => !(await c.look()).indexing, 'all is read');
