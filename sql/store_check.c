@@ -158,14 +158,16 @@ static bool is_there(struct check *c)
 
 static void cannot_open(struct check *c, enum rc rc)
 {
-    const char *why =
-        rc == RC_NOT_FOUND
-            ? "is of an older Aside"
-            : arena_printf(c->arena, "cannot be opened: %s", rc_name(rc));
-
-    find(c, why,
-         rc == RC_NOT_FOUND ? "start Aside once, which brings it up to date"
-                            : c->todo);
+    if (rc == RC_NOT_FOUND) {
+        find(c, "is of an older Aside",
+             "start Aside once, which brings it up to date");
+    } else if (rc == RC_NEWER) {
+        find(c, "is of a newer Aside",
+             "install the newer Aside again, or restore an older backup");
+    } else {
+        find(c, arena_printf(c->arena, "cannot be opened: %s", rc_name(rc)),
+             c->todo);
+    }
 }
 
 static void check_main(struct check *c, bool *reading)

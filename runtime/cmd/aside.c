@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/cmd/cmd.h"
 #include "runtime/cmd/cmd_account.h"
 #include "runtime/cmd/cmd_approval.h"
 #include "runtime/cmd/cmd_audit.h"
@@ -129,11 +130,20 @@ static bool wants_help(const char *name, const char *next)
            strcmp(name, "-h") == 0 || strcmp(next, "--help") == 0;
 }
 
+static int misuse(const char *name)
+{
+    (void)cmd_fail(name, "there is no such verb; see aside help");
+    return CMD_MISUSE;
+}
+
 static int help(const char *name, const char *next)
 {
     const struct verb *verb = find_verb(name);
 
     verb = verb == NULL ? find_verb(next) : verb;
+    if (verb == NULL && next[0] != '\0') {
+        return misuse(next);
+    }
     if (verb == NULL) {
         usage(stdout);
     } else {
@@ -164,6 +174,9 @@ int main(int argc, char **argv)
         (void)printf("aside %s\n", ASIDE_VERSION);
         return finish(0);
     }
+    if (name[0] != '\0') {
+        return misuse(name);
+    }
     usage(stderr);
-    return 2;
+    return CMD_MISUSE;
 }

@@ -24,6 +24,9 @@
 #define WAIT_MAX_SECONDS 55 /* that the responder holds a poll */
 #define SAID_BYTES       4096
 
+static const char BUSY[] =
+    "the database is locked by another program; try again";
+
 int cmd_fail(const char *what, const char *why)
 {
     char line[SAID_BYTES];
@@ -66,7 +69,7 @@ void cmd_kstr(struct json_out *json, const char *name, const char *text)
 
 int cmd_fail_rc(const char *what, enum rc rc)
 {
-    return cmd_fail(what, rc_name(rc));
+    return cmd_fail(what, rc == RC_BUSY ? BUSY : rc_name(rc));
 }
 
 int cmd_misuse(const char *verb, const char *usage)
@@ -85,6 +88,16 @@ static bool take_number(const char *text, int64_t most, int64_t *out)
            *out <= most;
 }
 
+/* An address is given as a browser shows it; paths follow. */
+static void drop_slashes(char *url)
+{
+    size_t len = strlen(url);
+
+    while (len > 0 && url[len - 1] == '/') {
+        url[--len] = '\0';
+    }
+}
+
 static bool take_option(struct cmd *cmd, int option, const char **file)
 {
     switch (option) {
@@ -96,6 +109,7 @@ static bool take_option(struct cmd *cmd, int option, const char **file)
         return true;
     case 'u':
         cmd->url = optarg;
+        drop_slashes(optarg);
         return true;
     case 's': /* whichever the verb takes */
         cmd->socket = optarg;
@@ -186,25 +200,76 @@ int cmd_open(struct cmd *cmd, int argc, char **argv, const char *usage)
     return cmd->arena == NULL ? cmd_fail_rc(argv[0], RC_NOMEM) : CMD_DONE;
 }
 
-int cmd_open_store(struct cmd *cmd)
+enum rc cmd_try_store(struct cmd *cmd, enum cmd_use use)
 {
     const char *path = arena_printf(cmd->arena, "%s/aside.db", cmd->conf.data);
     enum rc rc;
 
-    /* Looking must not create what it looks for. */
     if (path == NULL) {
-        return cmd_fail_rc(cmd->conf.data, RC_NOMEM);
+        return RC_NOMEM;
     }
-    if (access(path, F_OK) != 0 && errno != ENOENT) {
-        return cmd_fail(path, strerror(errno));
-    }
+    /* Looking must not create what it looks for. */
     if (access(path, F_OK) != 0) {
-        return cmd_fail(cmd->conf.data,
-                        "there is no database; start Aside once, or name its "
-                        "configuration with -c");
+        return errno == ENOENT || errno == ENOTDIR ? RC_NOT_FOUND : RC_DENIED;
     }
-    rc = store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
-    return rc == RC_OK ? CMD_DONE : cmd_fail_rc(path, rc);
+    if (access(path, R_OK | W_OK) != 0 ||
+        access(cmd->conf.data, R_OK | W_OK | X_OK) != 0) {
+        return RC_DENIED;
+    }
+    /* Nor must it change the tables below the programs of an older Aside, which
+     * may be at work: only their own successors do that. */
+    rc =
+        store_open_read(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
+    if (rc != RC_OK || use == CMD_LOOK) {
+        return rc == RC_NOT_FOUND ? RC_FENCED : rc;
+    }
+    store_close(cmd->store);
+    cmd->store = NULL;
+    return store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
+}
+
+const char *cmd_why_no_store(enum rc rc)
+{
+    if (rc == RC_NOT_FOUND) {
+        return "there is no database; start Aside once, or name its "
+               "configuration with -c, or its folder in ASIDE_DATA";
+    }
+    if (rc == RC_DENIED) {
+        return "this account may not read and write the database: run it as "
+               "the one that Aside runs as";
+    }
+    if (rc == RC_NEWER) {
+        return "the database is newer than this program: install the newer "
+               "Aside again, or restore an older backup";
+    }
+    if (rc == RC_FENCED) {
+        return "the database is of an older Aside: start the new responder or "
+               "runtime first, which brings it up to date";
+    }
+    if (rc == RC_BUSY) {
+        return BUSY;
+    }
+    return rc_name(rc);
+}
+
+int cmd_open_store(struct cmd *cmd, enum cmd_use use)
+{
+    enum rc rc = cmd_try_store(cmd, use);
+
+    return rc == RC_OK ? CMD_DONE
+                       : cmd_fail(cmd->conf.data, cmd_why_no_store(rc));
+}
+
+bool cmd_is_fallback(const char *name, const char *value)
+{
+    const struct conf_key *key;
+
+    for (size_t i = 0; (key = conf_key_at(i)) != NULL; i++) {
+        if (strcmp(key->name, name) == 0) {
+            return strcmp(key->fallback, value) == 0;
+        }
+    }
+    return false;
 }
 
 int cmd_make_store(struct cmd *cmd)
@@ -214,8 +279,12 @@ int cmd_make_store(struct cmd *cmd)
     if (mkdir(cmd->conf.data, 0700) != 0 && errno != EEXIST) {
         return cmd_fail(cmd->conf.data, strerror(errno));
     }
-    rc = store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
-    return rc == RC_OK ? CMD_DONE : cmd_fail_rc(cmd->conf.data, rc);
+    rc = cmd_try_store(cmd, CMD_CHANGE);
+    if (rc == RC_NOT_FOUND) {
+        rc = store_open(cmd->conf.data, cmd->conf.busy_timeout_ms, &cmd->store);
+    }
+    return rc == RC_OK ? CMD_DONE
+                       : cmd_fail(cmd->conf.data, cmd_why_no_store(rc));
 }
 
 void cmd_ring(const struct cmd *cmd)
@@ -263,26 +332,34 @@ enum rc cmd_account(struct cmd *cmd, int64_t *id)
 
 enum rc cmd_account_or_only(struct cmd *cmd, int64_t *id)
 {
-    if (cmd->account == NULL && cmd->conf.auth == CONF_AUTH_NONE) {
-        cmd->account = "me";
+    enum rc rc;
+
+    if (cmd->account != NULL) {
+        return cmd_account(cmd, id);
     }
-    if (cmd->account == NULL) {
+    if (cmd->conf.auth != CONF_AUTH_NONE) {
         (void)cmd_fail("there are several accounts", "say which with -a");
         return RC_NOT_FOUND;
     }
-    return cmd_account(cmd, id);
+    /* It is there from its first write on, and reads as empty until then. */
+    cmd->account = "me";
+    *id = CMD_NO_ACCOUNT;
+    rc = store_account_find(cmd->store, cmd->account, id);
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
-int cmd_on_store(int argc, char **argv, const char *usage, int most, cmd_fn *fn)
+int cmd_on_store(int argc, char **argv, const char *usage,
+                 const struct cmd_needs *needs, cmd_fn *fn)
 {
     struct cmd cmd;
     int status = cmd_open(&cmd, argc, argv, usage);
 
-    if (status == CMD_DONE && cmd.n_words > most) {
+    if (status == CMD_DONE &&
+        (cmd.n_words < needs->least || cmd.n_words > needs->most)) {
         status = cmd_misuse(argv[0], usage);
     }
     if (status == CMD_DONE) {
-        status = cmd_open_store(&cmd);
+        status = cmd_open_store(&cmd, needs->use);
     }
     if (status == CMD_DONE) {
         status = fn(&cmd);

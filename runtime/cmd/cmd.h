@@ -54,16 +54,30 @@ struct cmd {
  * been said. In any case end with cmd_close. usage: the verb's, behind its name.
  */
 int cmd_open(struct cmd *, int argc, char **argv, const char *usage);
-/* The database, which must exist. The same. */
-int cmd_open_store(struct cmd *);
+/* The database, which must exist, and be of this Aside: it is made and brought
+ * up to date by those who work on it. The same. */
+enum cmd_use { CMD_LOOK, CMD_CHANGE };
+int cmd_open_store(struct cmd *, enum cmd_use);
 void cmd_close(struct cmd *);
+/* The same without a word: RC_NOT_FOUND, RC_DENIED (by the system), RC_FENCED (of
+ * an older Aside), or what store_open answers; and what to say about that. */
+enum rc cmd_try_store(struct cmd *, enum cmd_use) RC_MUST_CHECK;
+const char *cmd_why_no_store(enum rc);
 
-/* A whole verb: open, the database, fn, close. most: words that may stand behind
- * the options. */
+/* Nobody chose this value: it is what the key has without a configuration. */
+bool cmd_is_fallback(const char *name, const char *value);
+
+/* A whole verb: open, the database, fn, close. */
+struct cmd_needs {
+    int least; /* words that stand behind the options */
+    int most;
+    enum cmd_use use;
+};
 typedef int cmd_fn(struct cmd *);
-int cmd_on_store(int argc, char **argv, const char *usage, int most, cmd_fn *);
+int cmd_on_store(int argc, char **argv, const char *usage,
+                 const struct cmd_needs *, cmd_fn *);
 
-/* cmd_open_store, the database being made if it is not there yet. */
+/* cmd_open_store to change it, the database being made if it is not there yet. */
 int cmd_make_store(struct cmd *);
 /* The frame of a write by whoever started the command. */
 struct store_call cmd_call(const struct cmd *, const char *account);
@@ -73,7 +87,9 @@ struct store_call cmd_call(const struct cmd *, const char *account);
 enum rc cmd_account(struct cmd *, int64_t *id) RC_MUST_CHECK;
 
 /* The same, but without a login there is only one account, and it need not be
- * named. RC_NOT_FOUND also where it should have been. */
+ * named: CMD_NO_ACCOUNT while nothing is its. RC_NOT_FOUND also where it should
+ * have been named. */
+#define CMD_NO_ACCOUNT (-1)
 enum rc cmd_account_or_only(struct cmd *, int64_t *id) RC_MUST_CHECK;
 
 /* What waits for changes looks at once: after a write that others wait for. */

@@ -44,7 +44,7 @@ static int list(struct cmd *cmd)
 {
     struct accounts accounts = {.list = NULL};
     char at[CMD_TIME_BYTES];
-    int status = cmd_open_store(cmd);
+    int status = cmd_open_store(cmd, CMD_LOOK);
     enum rc rc;
 
     if (status != CMD_DONE) {

@@ -17,14 +17,13 @@ static enum rc forget(struct store *st, void *arg)
     return store_account_delete(st, arg);
 }
 
-/* The index follows the files. */
+/* The index follows the files; what is shared is none of the account's. */
 static enum rc index_now(const struct cmd *cmd)
 {
     struct library_index_counts counts;
 
     return library_index_run(
         &(struct library_index_options){.dir = cmd->conf.data,
-                                        .folders = cmd->conf.library,
                                         .busy_ms = cmd->conf.busy_timeout_ms,
                                         .wait_ms = WAIT_MS},
         &counts);
@@ -72,7 +71,7 @@ static void tell_of_copies(const struct cmd *cmd)
 int cmd_account_delete(struct cmd *cmd, const char *name)
 {
     struct store_call call;
-    int status = cmd_open_store(cmd);
+    int status = cmd_open_store(cmd, CMD_CHANGE);
     enum rc rc;
 
     if (status != CMD_DONE) {

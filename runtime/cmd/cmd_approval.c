@@ -144,9 +144,6 @@ static int carry_out(struct cmd *cmd, const struct approval_decision *decision)
 
 static int approve(struct cmd *cmd)
 {
-    if (cmd->n_words != 1) {
-        return cmd_misuse("approve", USAGE_APPROVE);
-    }
     return carry_out(cmd,
                      &(struct approval_decision){
                          .state = cmd->for_run ? APPROVAL_RUN : APPROVAL_ONCE});
@@ -156,9 +153,6 @@ static int deny(struct cmd *cmd)
 {
     const char *note = cmd->n_words > 1 ? cmd->words[1] : NULL;
 
-    if (cmd->n_words < 1) {
-        return cmd_misuse("deny", USAGE_DENY);
-    }
     if (note != NULL &&
         (note[0] == '\0' || strlen(note) > APPROVAL_NOTE_BYTES ||
          !utf8_valid(note, strlen(note)))) {
@@ -170,10 +164,12 @@ static int deny(struct cmd *cmd)
 
 int cmd_approve(int argc, char **argv)
 {
-    return cmd_on_store(argc, argv, USAGE_APPROVE, 1, approve);
+    return cmd_on_store(argc, argv, USAGE_APPROVE,
+                        &(struct cmd_needs){1, 1, CMD_CHANGE}, approve);
 }
 
 int cmd_deny(int argc, char **argv)
 {
-    return cmd_on_store(argc, argv, USAGE_DENY, 2, deny);
+    return cmd_on_store(argc, argv, USAGE_DENY,
+                        &(struct cmd_needs){1, 2, CMD_CHANGE}, deny);
 }

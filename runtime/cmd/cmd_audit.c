@@ -76,5 +76,6 @@ static int show(struct cmd *cmd)
 int cmd_audit(int argc, char **argv)
 {
     return cmd_on_store(argc, argv,
-                        "[-c file] [-a account] [-n lines] [--json]", 0, show);
+                        "[-c file] [-a account] [-n lines] [--json]",
+                        &(struct cmd_needs){0, 0, CMD_LOOK}, show);
 }

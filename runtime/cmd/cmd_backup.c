@@ -53,18 +53,6 @@ static int make(struct cmd *cmd)
 
 int cmd_backup(int argc, char **argv)
 {
-    struct cmd cmd;
-    int status = cmd_open(&cmd, argc, argv, USAGE);
-
-    if (status == CMD_DONE && cmd.n_words != 1) {
-        status = cmd_misuse(argv[0], USAGE);
-    }
-    if (status == CMD_DONE) {
-        status = cmd_open_store(&cmd);
-    }
-    if (status == CMD_DONE) {
-        status = make(&cmd);
-    }
-    cmd_close(&cmd);
-    return status;
+    return cmd_on_store(argc, argv, USAGE,
+                        &(struct cmd_needs){1, 1, CMD_CHANGE}, make);
 }

@@ -12,49 +12,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "runtime/cmd/cmd.h"
-#include "runtime/http/http.h"
-#include "sql/base/buf.h"
-#include "sql/base/clock.h"
+#include "runtime/cmd/doctor.h"
 #include "sql/base/doorbell.h"
 #include "sql/store_lease.h"
+#include "sql/store_storage.h"
 
-#define ASK_MS      10000
-#define REPLY_BYTES ((size_t)256 << 10)
-#define BODY_BYTES  ((size_t)200 << 10)
-#define FREE_BYTES  ((uint64_t)256 << 20)
-#define LATE_MS     15000 /* that a held poll may come back later */
-#define OTHER_FDS   128   /* descriptors of a responder beside its polls */
+#define USAGE        "[-c file] [-u address] [-s socket] [-w seconds] [--json]"
+#define FREE_BYTES   ((uint64_t)256 << 20)
+#define OTHER_FDS    384 /* descriptors of a responder beside its polls */
+#define LIMITS_BYTES 4096
 
-enum verdict { FINE = 0, NOT_TRIED, FAULT };
-
-struct finding {
-    const char *what;
-    enum verdict verdict;
-    const char *text;
-};
-
-#define FINDINGS_MAX 16
-
-struct doctor {
-    struct cmd *cmd;
-    struct http *http;
-    int64_t started_ms;
-    struct finding list[FINDINGS_MAX];
-    size_t n;
-};
-
-static void say(struct doctor *d, enum verdict verdict, const char *what,
+void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *what,
                 const char *text)
 {
-    if (d->n < FINDINGS_MAX) {
-        d->list[d->n++] = (struct finding){
+    if (d->n < DOCTOR_FINDINGS_MAX) {
+        d->list[d->n++] = (struct doctor_finding){
             .what = what,
             .verdict = verdict,
             .text = text == NULL ? "no memory to say what" : text};
@@ -66,45 +44,125 @@ static void say(struct doctor *d, enum verdict verdict, const char *what,
 static void look_at_fts5(struct doctor *d)
 {
     if (store_has_fts5()) {
-        say(d, FINE, "SQLite", "has FTS5");
+        doctor_say(d, DOCTOR_FINE, "SQLite", "has FTS5");
     } else {
-        say(d, FAULT, "SQLite",
+        doctor_say(
+            d, DOCTOR_FAULT, "SQLite",
             "was built without FTS5, which library and search need: install "
             "the system's own libsqlite3, or build it with "
             "-DSQLITE_ENABLE_FTS5");
     }
 }
 
-static void look_at_data(struct doctor *d)
+/* The files that every part of Aside must be able to write. */
+static const char *const FILES[] = {
+    "aside.db",  "aside.db-wal", "aside.db-shm", "doorbell", "asided.lock",
+    "search.db", "library.db",   "library.lock", "library"};
+
+/* What root has started once, the account that it is for cannot write. */
+static const char *stranger_in(const struct doctor *d, const struct stat *dir)
 {
-    const char *dir = d->cmd->conf.data;
+    for (size_t i = 0; i < sizeof(FILES) / sizeof(FILES[0]); i++) {
+        const char *path =
+            arena_printf(d->cmd->arena, "%s/%s", d->cmd->conf.data, FILES[i]);
+        struct stat st;
+
+        if (path != NULL && stat(path, &st) == 0 && st.st_uid != dir->st_uid) {
+            return path;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: nothing is wrong with what is there. */
+static const char *data_fault(const struct doctor *d, const struct stat *dir)
+{
+    struct arena *arena = d->cmd->arena;
+    const char *path = d->cmd->conf.data;
+    const char *other = stranger_in(d, dir);
     struct statvfs fs;
 
-    if (access(dir, R_OK | W_OK | X_OK) != 0) {
-        say(d, FAULT, "data",
-            arena_printf(d->cmd->arena,
-                         "%s: %s; it must belong to the account that runs "
-                         "Aside (and this command)",
-                         dir, strerror(errno)));
-    } else if (statvfs(dir, &fs) == 0 &&
-               (uint64_t)fs.f_bavail * fs.f_frsize < FREE_BYTES) {
-        say(d, FAULT, "data",
-            arena_printf(d->cmd->arena, "%s: less than %d MB are free", dir,
-                         (int)(FREE_BYTES >> 20)));
+    if (access(path, R_OK | W_OK | X_OK) != 0) {
+        return arena_printf(arena,
+                            "%s: %s; it must belong to the account that runs "
+                            "Aside (and this command)",
+                            path, strerror(errno));
+    }
+    if (other != NULL) {
+        return arena_printf(arena,
+                            "%s belongs to another account than its folder: "
+                            "chown -R %lld %s",
+                            other, (long long)dir->st_uid, path);
+    }
+    if ((dir->st_mode & (S_IROTH | S_IXOTH)) != 0) {
+        return arena_printf(arena,
+                            "%s: every account of this machine may look into "
+                            "it: chmod o-rwx",
+                            path);
+    }
+    if (statvfs(path, &fs) == 0 &&
+        (uint64_t)fs.f_bavail * fs.f_frsize < FREE_BYTES) {
+        return arena_printf(arena, "%s: less than %d MB are free", path,
+                            (int)(FREE_BYTES >> 20));
+    }
+    return NULL;
+}
+
+static void look_at_data(struct doctor *d)
+{
+    const char *path = d->cmd->conf.data;
+    const char *fault;
+    struct stat dir;
+
+    if (stat(path, &dir) != 0) {
+        fault = arena_printf(d->cmd->arena,
+                             "%s: %s; start Aside once, or name its "
+                             "configuration with -c",
+                             path, strerror(errno));
     } else {
-        say(d, FINE, "data", dir);
+        fault = data_fault(d, &dir);
+    }
+    doctor_say(d, fault == NULL ? DOCTOR_FINE : DOCTOR_FAULT, "data",
+               fault == NULL ? path : fault);
+}
+
+static void look_at_database(struct doctor *d)
+{
+    enum rc rc = cmd_try_store(d->cmd, CMD_LOOK);
+    enum storage storage;
+
+    if (rc != RC_OK) {
+        doctor_say(d, DOCTOR_FAULT, "database",
+                   arena_printf(d->cmd->arena, "cannot be opened: %s",
+                                cmd_why_no_store(rc)));
+        return;
+    }
+    storage = store_storage_look(d->cmd->store);
+    if (storage == STORAGE_OK) {
+        doctor_say(d, DOCTOR_FINE, "database", "opens");
+    } else {
+        doctor_say(d, DOCTOR_FAULT, "database",
+                   arena_printf(d->cmd->arena,
+                                "%s: see docs/storage.md, and aside check",
+                                store_storage_word(storage)));
     }
 }
 
 static void look_at_doorbell(struct doctor *d)
 {
     struct doorbell *bell = NULL;
-    enum rc rc = doorbell_open(d->cmd->conf.data, &bell);
+    enum rc rc;
 
+    if (d->cmd->store == NULL) {
+        doctor_say(d, DOCTOR_NOT_TRIED, "inotify", "there is nothing to watch");
+        return;
+    }
+    rc = doorbell_open(d->cmd->conf.data, &bell);
     if (rc == RC_OK && !doorbell_is_deaf(bell)) {
-        say(d, FINE, "inotify", "watches the data folder");
+        doctor_say(d, DOCTOR_FINE, "inotify", "watches the data folder");
     } else {
-        say(d, FAULT, "inotify",
+        doctor_say(
+            d, DOCTOR_FAULT, "inotify",
             "cannot watch the data folder, so that everything comes up to 5 s "
             "late: raise fs.inotify.max_user_instances, and keep the data on a "
             "local disk");
@@ -112,33 +170,99 @@ static void look_at_doorbell(struct doctor *d)
     doorbell_close(bell);
 }
 
+static int connect_to(const char *path)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    (void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) != 0) {
+        int saved_errno = errno;
+
+        (void)close(fd);
+        errno = saved_errno;
+        return -1;
+    }
+    return fd;
+}
+
+/* Who listens there? 0: nobody that can be told. */
+static pid_t listener_of(const char *path)
+{
+    struct ucred who = {.pid = 0};
+    socklen_t len = sizeof(who);
+    int fd = path == NULL ? -1 : connect_to(path);
+
+    if (fd < 0) {
+        return 0;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0) {
+        who.pid = 0;
+    }
+    (void)close(fd);
+    return who.pid;
+}
+
+/* Descriptors that a process may have at most; -1: not known, or any number. */
+static int64_t most_descriptors(pid_t pid)
+{
+    static const char LINE[] = "\nMax open files";
+    char text[LIMITS_BYTES];
+    char path[64];
+    char *hard;
+    FILE *f;
+    size_t n;
+
+    (void)snprintf(path, sizeof(path), "/proc/%lld/limits", (long long)pid);
+    f = fopen(path, "re");
+    if (f == NULL) {
+        return -1;
+    }
+    n = fread(text, 1, sizeof(text) - 1, f);
+    (void)fclose(f);
+    text[n] = '\0';
+    hard = strstr(text, LINE);
+    if (hard == NULL) {
+        return -1;
+    }
+    (void)strtoll(hard + strlen(LINE), &hard,
+                  10); /* the soft one, which it raises */
+    n = strspn(hard, " ");
+    return hard[n] >= '0' && hard[n] <= '9' ? strtoll(hard + n, NULL, 10) : -1;
+}
+
+/* A responder under a supervisor has limits of its own, so that it is asked
+ * about if it can be found. */
 static void look_at_descriptors(struct doctor *d)
 {
-    struct rlimit limit;
+    pid_t responder = listener_of(d->cmd->socket);
+    int64_t most = most_descriptors(responder > 0 ? responder : getpid());
     /* A poll takes two: of nginx, and of the responder. */
     int64_t want = d->cmd->conf.poll_max_parked + OTHER_FDS;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-        limit.rlim_max != RLIM_INFINITY && (int64_t)limit.rlim_max < want) {
-        say(d, FAULT, "descriptors",
-            arena_printf(d->cmd->arena,
-                         "a process may have %lld; poll.max_parked = %lld "
-                         "needs %lld: raise LimitNOFILE (ulimit -Hn), or lower "
-                         "the key",
-                         (long long)limit.rlim_max,
-                         (long long)d->cmd->conf.poll_max_parked,
-                         (long long)want));
+    if (most >= 0 && most < want) {
+        doctor_say(d, DOCTOR_FAULT, "descriptors",
+                   arena_printf(d->cmd->arena,
+                                "%s may have %lld; poll.max_parked = %lld "
+                                "needs %lld: raise LimitNOFILE (ulimit -Hn), "
+                                "or lower the key",
+                                responder > 0 ? "the responder"
+                                              : "what is started from here",
+                                (long long)most,
+                                (long long)d->cmd->conf.poll_max_parked,
+                                (long long)want));
     } else {
-        say(d, FINE, "descriptors", "enough for poll.max_parked");
+        doctor_say(d, DOCTOR_FINE, "descriptors", "enough for poll.max_parked");
     }
 }
 
 static void look_at_runtime(struct doctor *d)
 {
     if (store_lease_held(d->cmd->conf.data)) {
-        say(d, FINE, "runtime", "is there");
+        doctor_say(d, DOCTOR_FINE, "runtime", "is there");
     } else {
-        say(d, FAULT, "runtime",
+        doctor_say(
+            d, DOCTOR_FAULT, "runtime",
             "is not there: messages are kept but not answered. Start asided "
             "with this configuration");
     }
@@ -147,262 +271,36 @@ static void look_at_runtime(struct doctor *d)
 static void look_at_socket(struct doctor *d)
 {
     const char *path = d->cmd->socket;
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
     int fd;
 
     if (path == NULL) {
-        say(d, NOT_TRIED, "socket", "name the responder's socket with -s");
+        doctor_say(d, DOCTOR_NOT_TRIED, "socket",
+                   "name the responder's socket with -s");
         return;
     }
-    if (strlen(path) >= sizeof(to.sun_path)) {
-        say(d, FAULT, "socket", "a path so long cannot be a socket's");
+    if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+        doctor_say(d, DOCTOR_FAULT, "socket",
+                   "a path so long cannot be a socket's");
         return;
     }
-    (void)memcpy(to.sun_path, path, strlen(path) + 1);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0) {
-        say(d, FINE, "socket", "takes connections from this account");
+    fd = connect_to(path);
+    if (fd >= 0) {
+        doctor_say(d, DOCTOR_FINE, "socket",
+                   "takes connections from this account");
+        (void)close(fd);
     } else if (errno == EACCES) {
-        say(d, FAULT, "socket",
+        doctor_say(
+            d, DOCTOR_FAULT, "socket",
             arena_printf(d->cmd->arena,
                          "%s: this account may not write to it: start "
                          "aside.fcgi with -m 0660 and a group that the web "
-                         "server is in",
+                         "server is in, which may also enter its folder",
                          path));
     } else {
-        say(d, FAULT, "socket",
-            arena_printf(d->cmd->arena, "%s: %s; is aside.fcgi running?", path,
-                         strerror(errno)));
+        doctor_say(d, DOCTOR_FAULT, "socket",
+                   arena_printf(d->cmd->arena, "%s: %s; is aside.fcgi running?",
+                                path, strerror(errno)));
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-}
-
-/* --- what is asked over HTTP --------------------------------------------------- */
-
-struct asking {
-    struct buf body;
-    struct http_result result; /* without the texts of its pointers */
-    bool done;
-    int64_t took_ms;
-};
-
-static void take(void *ctx, long status, const char *data, size_t len)
-{
-    struct asking *a = ctx;
-
-    (void)status;
-    buf_add(&a->body, data, len);
-}
-
-static void took(void *ctx, const struct http_result *result)
-{
-    struct asking *a = ctx;
-
-    a->result = *result;
-    a->done = true;
-}
-
-/* Ask and wait. RC_INVALID: the address cannot be asked. */
-static enum rc ask(struct doctor *d, struct http_options *o, int64_t limit_ms,
-                   struct asking *a)
-{
-    struct http_call *call = NULL;
-    int64_t start_ms = clock_boot_ms();
-    enum rc rc;
-
-    *a = (struct asking){.done = false};
-    buf_init(&a->body, REPLY_BYTES);
-    o->connect_timeout_ms = ASK_MS;
-    o->first_byte_timeout_ms = limit_ms;
-    o->silence_timeout_ms = limit_ms;
-    o->total_timeout_ms = limit_ms + ASK_MS;
-    o->max_reply_bytes = REPLY_BYTES;
-    rc = http_start(d->http, o, take, took, a, &call);
-    while (rc == RC_OK && !a->done) {
-        rc = http_wait(d->http, NULL, 0, ASK_MS);
-    }
-    a->took_ms = clock_boot_ms() - start_ms;
-    return rc;
-}
-
-static void look_at_model(struct doctor *d)
-{
-    const struct conf *conf = &d->cmd->conf;
-    struct http_options o = {.method = "GET", .bearer = conf->model_key};
-    struct asking a;
-    enum rc rc;
-
-    o.url = arena_printf(d->cmd->arena, "%s/models", conf->model_url);
-    rc = ask(d, &o, ASK_MS, &a);
-    if (rc != RC_OK) {
-        say(d, FAULT, "model", "model.url is no address that can be asked");
-    } else if (a.result.end != HTTP_END_DONE) {
-        say(d, FAULT, "model",
-            arena_printf(d->cmd->arena,
-                         "is not reached (%s); look at model.url",
-                         a.result.detail));
-    } else if (a.result.status == 401 || a.result.status == 403) {
-        say(d, FAULT, "model", "does not take model.key (HTTP 401 or 403)");
-    } else {
-        say(d, FINE, "model", "answers");
-    }
-    buf_free(&a.body);
-}
-
-/* Is it the JSON that Aside's own health is? */
-static bool is_health(const struct asking *a, const char **feed,
-                      struct arena *arena)
-{
-    cJSON *json = NULL;
-    bool is = false;
-
-    if (a->result.end == HTTP_END_DONE && a->result.status == 200 &&
-        json_parse(buf_str(&a->body), a->body.len, &json, NULL) == RC_OK) {
-        is = json_str(json, "version", NULL) != NULL;
-        *feed = arena_strdup(arena, json_str(json, "feed", ""));
-    }
-    json_free(json);
-    return is;
-}
-
-static const char *why_no_health(struct doctor *d, const struct asking *a)
-{
-    if (a->result.end != HTTP_END_DONE) {
-        return arena_printf(d->cmd->arena, "cannot be reached: %s",
-                            a->result.detail);
-    }
-    if (a->result.status == 502 || a->result.status == 503) {
-        return "does not reach the responder: is aside.fcgi running, is the "
-               "path of its socket the one in fastcgi_pass, and may the web "
-               "server's account write to it?";
-    }
-    if (a->result.status == 404) {
-        return "knows no such path: the location must be the key prefix and "
-               "/api/, and -u must name the prefix too";
-    }
-    return arena_printf(d->cmd->arena,
-                        "answers HTTP %ld, and not with Aside's health: is "
-                        "another program at this address, or a login in front "
-                        "of api/v1/health?",
-                        a->result.status);
-}
-
-static bool look_at_front(struct doctor *d)
-{
-    struct http_options o = {.method = "GET"};
-    struct store_view view = {.as_of = 0};
-    const char *feed = "";
-    struct asking a;
-    bool fine = false;
-    enum rc rc;
-
-    o.url = arena_printf(d->cmd->arena, "%s/api/v1/health", d->cmd->url);
-    rc = ask(d, &o, ASK_MS, &a);
-    if (rc != RC_OK) {
-        say(d, FAULT, "web server", "-u is no address that can be asked");
-    } else if (!is_health(&a, &feed, d->cmd->arena)) {
-        say(d, FAULT, "web server", why_no_health(d, &a));
-    } else if (store_read_begin(d->cmd->store, &view) != RC_OK) {
-        say(d, FAULT, "web server", "the database here cannot be read");
-    } else {
-        store_read_end(d->cmd->store);
-        fine = strcmp(feed, view.feed) == 0;
-        say(d, fine ? FINE : FAULT, "web server",
-            fine ? "passes requests on"
-                 : "leads to an Aside with another database: its responder has "
-                   "another configuration than this command");
-    }
-    buf_free(&a.body);
-    return fine;
-}
-
-/* Sent without a key, so that nothing is stored whatever it says. */
-static void look_at_body_limit(struct doctor *d)
-{
-    static const char *const JSON[] = {"Content-Type: application/json", NULL};
-    struct http_options o = {.method = "POST", .headers = JSON};
-    char *body = arena_alloc(d->cmd->arena, BODY_BYTES);
-    struct asking a;
-    enum rc rc;
-
-    if (body == NULL) {
-        say(d, NOT_TRIED, "large bodies", "no memory");
-        return;
-    }
-    (void)memset(body, ' ', BODY_BYTES);
-    body[0] = '{';
-    body[BODY_BYTES - 1] = '}';
-    o.url = arena_printf(d->cmd->arena, "%s/api/v1/conversations", d->cmd->url);
-    o.body = body;
-    o.body_len = BODY_BYTES;
-    rc = ask(d, &o, ASK_MS, &a);
-    if (rc != RC_OK || a.result.end != HTTP_END_DONE ||
-        a.result.status == 413) {
-        say(d, FAULT, "large bodies",
-            "the web server refuses 200 KB, and Aside takes 256: "
-            "client_max_body_size 256k, and 5m for library/files/");
-    } else {
-        say(d, FINE, "large bodies", "are passed on");
-    }
-    buf_free(&a.body);
-}
-
-static const char *poll_fault(struct doctor *d, const struct asking *a,
-                              int64_t wait_ms)
-{
-    if (a->result.end == HTTP_END_DONE && a->result.status == 504) {
-        return arena_printf(d->cmd->arena,
-                            "the web server gave up after %lld s: polls are "
-                            "held for 55, so fastcgi_read_timeout (and that of "
-                            "any proxy in front) must be 75s",
-                            (long long)(a->took_ms / 1000));
-    }
-    if (a->result.end != HTTP_END_DONE) {
-        return arena_printf(d->cmd->arena,
-                            "the connection was ended after %lld s (%s): some "
-                            "server in front has a time-out below 75 s",
-                            (long long)(a->took_ms / 1000), a->result.detail);
-    }
-    if (a->took_ms > wait_ms + LATE_MS) {
-        return "came much too late: something in front holds replies back";
-    }
-    return NULL;
-}
-
-static void look_at_polls(struct doctor *d)
-{
-    struct http_options o = {.method = "GET"};
-    int64_t newest = 0;
-    const char *fault;
-    struct asking a;
-    enum rc rc;
-
-    if (d->cmd->wait_seconds == 0) {
-        say(d, NOT_TRIED, "held polls", "-w 55 holds one for 55 s");
-        return;
-    }
-    rc = store_newest(d->cmd->store, &newest);
-    o.url = arena_printf(d->cmd->arena,
-                         "%s/api/v1/changes?after=%" PRId64 "&wait=%" PRId64,
-                         d->cmd->url, newest, d->cmd->wait_seconds);
-    if (rc == RC_OK) {
-        rc = ask(d, &o, d->cmd->wait_seconds * 1000 + 2 * LATE_MS, &a);
-    } else {
-        a = (struct asking){.done = false};
-    }
-    fault = rc != RC_OK ? rc_name(rc)
-                        : poll_fault(d, &a, d->cmd->wait_seconds * 1000);
-    if (fault != NULL) {
-        say(d, FAULT, "held polls", fault);
-    } else if (a.result.status != 200) {
-        say(d, NOT_TRIED, "held polls",
-            "a login is asked for; polls are only held for one");
-    } else {
-        say(d, FINE, "held polls", "come back");
-    }
-    buf_free(&a.body);
 }
 
 /* --- all of it --------------------------------------------------------------- */
@@ -410,17 +308,12 @@ static void look_at_polls(struct doctor *d)
 static void look_at_all(struct doctor *d)
 {
     static void (*const LOOK[])(struct doctor *) = {
-        look_at_fts5,    look_at_data,   look_at_doorbell, look_at_descriptors,
-        look_at_runtime, look_at_socket, look_at_model};
+        look_at_fts5,     look_at_data,         look_at_database,
+        look_at_doorbell, look_at_descriptors,  look_at_runtime,
+        look_at_socket,   doctor_look_at_model, doctor_look_at_front};
 
     for (size_t i = 0; i < sizeof(LOOK) / sizeof(LOOK[0]); i++) {
         LOOK[i](d);
-    }
-    if (d->cmd->url == NULL) {
-        say(d, NOT_TRIED, "web server", "name its address with -u");
-    } else if (look_at_front(d)) {
-        look_at_body_limit(d);
-        look_at_polls(d);
     }
 }
 
@@ -433,13 +326,13 @@ static enum rc put(struct json_out *json, void *arg)
     json_key(json, "findings");
     json_open_array(json);
     for (size_t i = 0; i < d->n; i++) {
-        const struct finding *f = &d->list[i];
+        const struct doctor_finding *f = &d->list[i];
 
         json_open_object(json);
         json_kstr(json, "what", f->what);
         json_kstr(json, "verdict",
-                  f->verdict == FAULT ? "fault" : VERDICT[f->verdict]);
-        json_kstr(json, "text", f->text);
+                  f->verdict == DOCTOR_FAULT ? "fault" : VERDICT[f->verdict]);
+        cmd_kstr(json, "text", f->text);
         json_close_object(json);
     }
     json_close_array(json);
@@ -463,17 +356,24 @@ static int examine(struct cmd *cmd)
     for (size_t i = 0; i < d.n; i++) {
         if (!cmd->json) {
             (void)printf("%-9s %s: %s\n", VERDICT[d.list[i].verdict],
-                         d.list[i].what, d.list[i].text);
+                         d.list[i].what, cmd_shown(cmd->arena, d.list[i].text));
         }
-        status = d.list[i].verdict == FAULT ? CMD_FAILED : status;
+        status = d.list[i].verdict == DOCTOR_FAULT ? CMD_FAILED : status;
     }
     return status;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
-    return cmd_on_store(argc, argv,
-                        "[-c file] [-u address] [-s socket] [-w seconds] "
-                        "[--json]",
-                        0, examine);
+    struct cmd cmd;
+    int status = cmd_open(&cmd, argc, argv, USAGE);
+
+    if (status == CMD_DONE && cmd.n_words > 0) {
+        status = cmd_misuse(argv[0], USAGE);
+    }
+    if (status == CMD_DONE) {
+        status = examine(&cmd);
+    }
+    cmd_close(&cmd);
+    return status;
 }

@@ -77,14 +77,22 @@ static int tell_at_work(const struct cmd *cmd)
     return CMD_DONE;
 }
 
+/* By hand and without a configuration it may be another one than the runtime's,
+ * to which no folder is shared: that must not empty the library. */
+static bool folders_are_known(const struct cmd *cmd)
+{
+    return cmd->wait || cmd->conf.library[0] != '\0';
+}
+
 static int run(struct cmd *cmd)
 {
     struct library_index_counts counts;
-    struct library_index_options options = {.dir = cmd->conf.data,
-                                            .folders = cmd->conf.library,
-                                            .busy_ms =
-                                                cmd->conf.busy_timeout_ms,
-                                            .wait_ms = cmd->wait ? WAIT_MS : 0};
+    bool known = folders_are_known(cmd);
+    struct library_index_options options = {
+        .dir = cmd->conf.data,
+        .folders = known ? cmd->conf.library : NULL,
+        .busy_ms = cmd->conf.busy_timeout_ms,
+        .wait_ms = cmd->wait ? WAIT_MS : 0};
     enum rc rc = library_index_run(&options, &counts);
     int status = CMD_DONE;
 
@@ -103,8 +111,22 @@ static int run(struct cmd *cmd)
     } else {
         print_counts(&counts);
     }
+    if (!known) {
+        (void)fprintf(stderr, "aside: the key library is empty here: shared "
+                              "documents were left as they are\n");
+    }
     return status == CMD_DONE && counts.folders_failed > 0 ? CMD_FAILED
                                                            : status;
+}
+
+/* Nothing is brought up to date below the programs of an older Aside. */
+static int refuse_older(struct cmd *cmd)
+{
+    enum rc rc = cmd_try_store(cmd, CMD_LOOK);
+
+    return rc == RC_OK || rc == RC_NOT_FOUND
+               ? CMD_DONE
+               : cmd_fail(cmd->conf.data, cmd_why_no_store(rc));
 }
 
 int cmd_index(int argc, char **argv)
@@ -114,6 +136,9 @@ int cmd_index(int argc, char **argv)
 
     if (status == CMD_DONE && cmd.n_words > 0) {
         status = cmd_misuse(argv[0], USAGE);
+    }
+    if (status == CMD_DONE && !cmd.wait) {
+        status = refuse_older(&cmd);
     }
     if (status == CMD_DONE) {
         status = run(&cmd);

@@ -244,26 +244,23 @@ static enum rc announce(const struct work *w, enum audit_action why)
 {
     struct want_call c = {.call = cmd_call(w->cmd, w->cmd->account),
                           .why = why};
-    enum rc rc = store_open(w->cmd->conf.data, w->cmd->conf.busy_timeout_ms,
-                            &w->cmd->store);
+    enum rc rc = store_tx(w->cmd->store, want, &c);
 
-    if (rc == RC_OK) {
-        rc = store_tx(w->cmd->store, want, &c);
-    }
     if (rc == RC_OK) {
         cmd_ring(w->cmd);
     }
     return rc;
 }
 
-/* Read what is new here and now: no runtime need be there for it. */
+/* Read what is new here and now: no runtime need be there for it. Which folders
+ * are shared is the runtime's to know: started by hand, this may have another
+ * configuration. */
 static enum rc index_now(const struct work *w)
 {
     struct library_index_counts counts;
 
     return library_index_run(
         &(struct library_index_options){.dir = w->cmd->conf.data,
-                                        .folders = w->cmd->conf.library,
                                         .busy_ms = w->cmd->conf.busy_timeout_ms,
                                         .wait_ms = WAIT_MS},
         &counts);
@@ -363,13 +360,25 @@ static int list(struct work *w, int n, char **names)
 struct deed {
     const char *name;
     int (*run)(struct work *, int n, char **names);
-    bool names; /* one at least, else none */
-    bool makes; /* the data folder, if it is not there */
+    int (*open)(struct cmd *); /* the database */
+    bool names;                /* one at least, else none */
 };
 
-static const struct deed DEEDS[] = {{"add", add, true, true},
-                                    {"list", list, false, false},
-                                    {"remove", drop, true, false}};
+/* What lies in the folder can be listed whatever the database is. */
+static int open_none(struct cmd *cmd)
+{
+    (void)cmd;
+    return CMD_DONE;
+}
+
+static int open_there(struct cmd *cmd)
+{
+    return cmd_open_store(cmd, CMD_CHANGE);
+}
+
+static const struct deed DEEDS[] = {{"add", add, cmd_make_store, true},
+                                    {"list", list, open_none, false},
+                                    {"remove", drop, open_there, true}};
 
 static const struct deed *find_deed(const struct cmd *cmd)
 {
@@ -404,9 +413,6 @@ static int run(struct cmd *cmd, const struct deed *deed)
     struct work w = {.cmd = cmd};
     int status = CMD_FAILED;
 
-    if (deed->makes && mkdir(cmd->conf.data, 0700) != 0 && errno != EEXIST) {
-        return cmd_fail(cmd->conf.data, strerror(errno));
-    }
     buf_init(&w.told_text, TOLD_BYTES);
     buf_init(&w.refused_text, TOLD_BYTES);
     json_begin(&w.told, &w.told_text);
@@ -414,6 +420,9 @@ static int run(struct cmd *cmd, const struct deed *deed)
     json_begin(&w.refused_list, &w.refused_text);
     json_open_array(&w.refused_list);
     if (choose_account(&w)) {
+        status = deed->open(cmd);
+    }
+    if (status == CMD_DONE) {
         status = deed->run(&w, cmd->n_words - 1, cmd->words + 1);
     }
     buf_free(&w.told_text);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/cmd/cmd.h"
 #include "runtime/cmd/nginx_conf.h"
 #include "runtime/place.h"
 #include "runtime/cmd/supervise.h"
@@ -97,19 +98,6 @@ static enum rc options_read(struct run *r, int argc, char **argv)
     return rc == RC_OK ? number_parse("-w", wait, 3600, &r->wait_s) : rc;
 }
 
-/* Nobody chose this value: it is what the key has without a configuration. */
-static bool is_fallback(const char *name, const char *value)
-{
-    const struct conf_key *key;
-
-    for (size_t i = 0; (key = conf_key_at(i)) != NULL; i++) {
-        if (strcmp(key->name, name) == 0) {
-            return strcmp(key->fallback, value) == 0;
-        }
-    }
-    return false;
-}
-
 /* The database lives in dir/data unless the configuration says otherwise, and
  * all parts learn it the same way: from ASIDE_DATA. */
 static enum rc conf_read(struct run *r)
@@ -124,14 +112,14 @@ static enum rc conf_read(struct run *r)
     }
     r->conf_loaded = true;
     log_open("aside", (enum log_level)r->conf.log_level);
-    if (is_fallback("data", r->conf.data)) {
+    if (cmd_is_fallback("data", r->conf.data)) {
         if (place_join(data, r->dir, "/data") != RC_OK) {
             return RC_TOO_LARGE;
         }
     } else if (place_join(data, r->conf.data, "") != RC_OK) {
         return RC_TOO_LARGE;
     }
-    r->offline = is_fallback("model.url", r->conf.model_url);
+    r->offline = cmd_is_fallback("model.url", r->conf.model_url);
     rc = place_make_dir(data, 0700);
     if (rc == RC_OK && setenv("ASIDE_DATA", data, 1) != 0) {
         rc = RC_NOMEM;

@@ -134,5 +134,5 @@ int cmd_runs(int argc, char **argv)
     return cmd_on_store(argc, argv,
                         "[-c file] [-a account] [-n number] [--json] "
                         "[active|<state>]",
-                        1, show);
+                        &(struct cmd_needs){0, 1, CMD_LOOK}, show);
 }

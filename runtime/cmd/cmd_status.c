@@ -195,5 +195,6 @@ static int show(struct cmd *cmd)
 
 int cmd_status(int argc, char **argv)
 {
-    return cmd_on_store(argc, argv, "[-c file] [--json]", 0, show);
+    return cmd_on_store(argc, argv, "[-c file] [--json]",
+                        &(struct cmd_needs){0, 0, CMD_LOOK}, show);
 }

@@ -250,7 +250,10 @@ static const struct deed {
     const char *name;
     int (*run)(struct work *);
     int n_words;
-} DEEDS[] = {{"add", add, 2}, {"list", list, 1}, {"revoke", drop, 2}};
+    enum cmd_use use;
+} DEEDS[] = {{"add", add, 2, CMD_CHANGE},
+             {"list", list, 1, CMD_LOOK},
+             {"revoke", drop, 2, CMD_CHANGE}};
 
 static const struct deed *find_deed(const struct cmd *cmd)
 {
@@ -272,8 +275,8 @@ int cmd_token(int argc, char **argv)
     if (status == CMD_DONE) {
         const struct deed *deed = find_deed(&cmd);
 
-        status =
-            deed == NULL ? cmd_misuse(argv[0], USAGE) : cmd_open_store(&cmd);
+        status = deed == NULL ? cmd_misuse(argv[0], USAGE)
+                              : cmd_open_store(&cmd, deed->use);
         if (status == CMD_DONE) {
             work.call = cmd_call(&cmd, cmd.account);
             status = deed->run(&work);

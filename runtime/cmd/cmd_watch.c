@@ -125,6 +125,17 @@ static int tell_now(struct watch *w, int64_t as_of)
                                     .run_id = w->run_id});
 }
 
+/* The only account is there from its first write on. */
+static enum rc find_account(struct watch *w)
+{
+    enum rc rc = RC_OK;
+
+    if (w->account_id == CMD_NO_ACCOUNT) {
+        rc = store_account_find(w->cmd->store, w->cmd->account, &w->account_id);
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 static int tell_page(struct watch *w, bool *more)
 {
     struct change_page page = {.changes = NULL};
@@ -133,9 +144,12 @@ static int tell_page(struct watch *w, bool *more)
     enum rc rc = store_read_begin(w->cmd->store, &view);
 
     if (rc == RC_OK) {
-        rc = store_change_page(w->cmd->store, w->account_id, w->after,
-                               view.as_of, PAGE_CHANGES, PAGE_BYTES,
-                               w->cmd->arena, &page);
+        rc = find_account(w);
+        if (rc == RC_OK) {
+            rc = store_change_page(w->cmd->store, w->account_id, w->after,
+                                   view.as_of, PAGE_CHANGES, PAGE_BYTES,
+                                   w->cmd->arena, &page);
+        }
         for (size_t i = 0; rc == RC_OK && status == CMD_DONE && i < page.n;
              i++) {
             status = tell(w, &page.changes[i]);
@@ -260,5 +274,5 @@ static int watch(struct cmd *cmd)
 int cmd_watch(int argc, char **argv)
 {
     return cmd_on_store(argc, argv, "[-c file] [-a account] [--json] [<run>]",
-                        1, watch);
+                        &(struct cmd_needs){0, 1, CMD_LOOK}, watch);
 }

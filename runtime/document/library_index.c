@@ -621,10 +621,11 @@ static void keep_outside(struct run *run, char *const *folders, size_t n)
 /* The configured folders by their real paths, outer ones before inner. */
 static size_t list_folders(struct run *run, char **out)
 {
-    char *all = strdup(run->options->folders);
+    const char *named = run->options->folders;
+    char *all = strdup(named == NULL ? "" : named);
     char *rest = all;
     const char *name;
-    bool lost = false;
+    bool lost = named == NULL;
     size_t n = 0;
 
     if (all == NULL) {
@@ -733,7 +734,8 @@ static void finish(struct run *run)
         news * MERGE_SHARE >= totals.documents) {
         fail(run, library_optimize(run->lib));
     }
-    if (run->rc == RC_OK) {
+    /* Only who has looked at all has read them with this reader. */
+    if (run->rc == RC_OK && run->options->folders != NULL) {
         fail(run, library_scan_done(run->lib, clock_unix_ms(), READER_VERSION));
     }
 }

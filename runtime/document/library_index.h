@@ -39,7 +39,8 @@ struct library_index_counts {
 
 struct library_index_options {
     const char *dir;     /* data directory; exists */
-    const char *folders; /* separated by ':'; "" for none */
+    const char *folders; /* separated by ':'; "" for none; NULL: not known to
+                          * the caller: shared documents stay as they are */
     int64_t busy_ms;
     int64_t wait_ms; /* for another run to end; 0: not at all */
     /* After each batch that was stored, or NULL; counts so far. */

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readFile, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -69,14 +69,23 @@ test('looking at what is not there says so and creates nothing', BOUND, async (t
   const dir = await temporaryDir();
   t.after(() => rm(dir, { recursive: true, force: true }));
   const env = { ...process.env, ASIDE_DATA: path.join(dir, 'nowhere') };
-  for (const verb of ['status', 'runs', 'watch', 'audit', 'doctor']) {
-    const r = await run(env, verb);
+  for (const verb of ['status', 'runs', 'watch', 'audit', 'approve', 'backup']) {
+    const r = await run(env, verb, ...(verb === 'approve' || verb === 'backup' ? ['appr_1'] : []));
     assert.equal(r.code, 1, verb);
     assert.match(r.stderr, /there is no database; start Aside once, or name its configuration with -c/);
   }
+  // Who looks for faults goes on.
+  const ill = await asJson(env, 'doctor');
+  assert.deepEqual([ill.code, ...ill.findings.filter((f) => f.verdict === 'fault').map((f) => f.what)],
+    [1, 'data', 'database', 'runtime', 'model']);
+  for (const words of [['runz'], ['help', 'runz'], ['-c']]) {
+    const r = await run(env, ...words);
+    assert.deepEqual([r.code, r.stderr], [2, `aside: ${words.at(-1)}: there is no such verb; see aside help\n`]);
+  }
   await assert.rejects(promisify(execFile)('ls', [path.join(dir, 'nowhere')]));
   for (const wrong of [['status', 'x'], ['status', '-n', '3'], ['runs', '-n', '0'], ['runs', '-n', 'x'],
-    ['watch', 'a', 'b'], ['audit', '--what'], ['doctor', '-w', '56'], ['config'], ['config', 'change']]) {
+    ['watch', 'a', 'b'], ['audit', '--what'], ['doctor', '-w', '56'], ['config'], ['config', 'change'],
+    ['index', 'x'], ['approve'], ['deny', 'appr_1', 'a', 'b']]) {
     const r = await run(env, ...wrong);
     assert.equal(r.code, 2, wrong.join(' '));
     assert.match(r.stderr, new RegExp(`usage: aside ${wrong[0]} `));
@@ -85,6 +94,19 @@ test('looking at what is not there says so and creates nothing', BOUND, async (t
 
 test('runs lists what an account has, by state', BOUND, async (t) => {
   const { aside, model, send, research, ended, stop } = await started(t);
+  // Before its first write the only account is empty, and no error.
+  const fresh = { ...aside.env, ASIDE_DATA: path.join(aside.dir, 'fresh') };
+  assert.equal((await run(fresh, 'account', 'add', 'other')).code, 0);
+  assert.deepEqual(await asJson(fresh, 'runs'), { code: 0, runs: [] });
+  const waiting = spawn(bin('aside'), ['watch', '--json'], { env: fresh });
+  t.after(() => waiting.kill());
+  const firstLine = once(createInterface({ input: waiting.stdout }), 'line');
+  await eventually(async () => (await readFile(`/proc/${waiting.pid}/wchan`, 'utf8')).includes('poll'));
+  const page = path.join(aside.dir, 'first.md');
+  await writeFile(page, '# First\n');
+  assert.equal((await run(fresh, 'library', 'add', page)).code, 0);
+  assert.equal(JSON.parse((await firstLine)[0]).kind, 'library.updated');
+  waiting.kill();
   await ended((await send('Hello')).run.id);
   model.next('research', async (req, reply) => {
     reply.text('I look ');
@@ -373,6 +395,41 @@ test('a call that waits is shown exactly, and decided on as in the page', BOUND,
     ['command', third.id, 'approved_run'], ['command', second.id, 'denied'], ['command', first.id, 'approved_once']]);
 });
 
+test('a database of another version or out of reach is told, and never changed', BOUND, async (t) => {
+  const dir = await temporaryDir();
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const env = { ...process.env, ASIDE_DATA: path.join(dir, 'data') };
+  assert.equal((await run(env, 'account', 'add', 'me')).code, 0);
+  const db = path.join(dir, 'data', 'aside.db');
+  const sql = async (text) => (await promisify(execFile)('sqlite3', [db, text])).stdout.trim();
+  const version = Number(await sql('PRAGMA user_version'));
+  const page = path.join(dir, 'page.md');
+  await writeFile(page, '# A page\n');
+  const verbs = [['status'], ['runs'], ['watch'], ['audit'], ['approve', 'appr_1'], ['account', 'list'],
+    ['account', 'add', 'new'], ['account', 'delete', 'me'], ['token', 'list', '-a', 'me'],
+    ['token', 'add', '-a', 'me', 'x'], ['backup', path.join(dir, 'copy.db')], ['library', 'add', page],
+    ['library', 'remove', 'x'], ['index'], ['check'], ['doctor']];
+  for (const [at, why] of [[version + 1, /newer/], [version - 1, /older/]]) {
+    await sql(`PRAGMA user_version = ${at}`);
+    for (const words of verbs) {
+      const r = await run(env, ...words);
+      assert.equal(r.code, 1, words.join(' '));
+      assert.match(r.stdout + r.stderr, why, `${words.join(' ')}\n${r.stdout}${r.stderr}`);
+    }
+    assert.equal(Number(await sql('PRAGMA user_version')), at);
+  }
+  await sql(`PRAGMA user_version = ${version}`);
+  assert.equal((await run(env, 'account', 'list')).stdout.split('\n').length, 2);
+  if (process.getuid() === 0) {
+    await chmod(path.join(dir, 'data'), 0o700);
+    await chmod(dir, 0o711);
+    const other = await shell(env, 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$aside" status')
+      .catch((e) => e);
+    assert.equal(other.code, 1);
+    assert.match(other.stderr, /this account may not read and write the database/);
+  }
+});
+
 /** A web server in front of Aside that does with each request what it is told. */
 async function front(t, port, take) {
   const server = http.createServer(async (req, res) => {
@@ -408,10 +465,10 @@ test('doctor finds nothing wrong with what works, and names each usual fault', B
     assert.match(r.of[what].text, text);
   };
 
-  const well = await doctor(['-u', own, '-s', socket, '-w', '1']);
+  const well = await doctor(['-u', `${own}/`, '-s', socket, '-w', '1']);
   assert.deepEqual([well.code, ...new Set(Object.values(well.of).map((f) => f.verdict))], [0, 'ok'],
     JSON.stringify(well.of));
-  assert.deepEqual(Object.keys(well.of), ['SQLite', 'data', 'inotify', 'descriptors', 'runtime', 'socket',
+  assert.deepEqual(Object.keys(well.of), ['SQLite', 'data', 'database', 'inotify', 'descriptors', 'runtime', 'socket',
     'model', 'web server', 'large bodies', 'held polls']);
   const bare = await doctor();
   assert.deepEqual([bare.code, bare.of['web server'].verdict], [0, 'not tried']);
@@ -419,9 +476,38 @@ test('doctor finds nothing wrong with what works, and names each usual fault', B
   await fault('model', /is not reached/, [], { ASIDE_MODEL_URL: 'http://127.0.0.1:9/v1' });
   const locked = await front(t, aside.port, (req, res) => res.writeHead(401).end());
   await fault('model', /does not take model\.key/, [], { ASIDE_MODEL_URL: `${locked}/v1`, ASIDE_MODEL_KEY: 'a-secret' });
+  // An endpoint need not list its models; each way to be wrong is told apart.
+  const odd = await front(t, aside.port, (req, res) => {
+    const status = Number(req.headers.authorization.split(' ')[1]);
+    return req.url.endsWith('/models') ? res.writeHead(status === 400 ? 404 : status).end()
+      : res.writeHead(status).end();
+  });
+  const says = (status) => [{}, { ASIDE_MODEL_URL: `${odd}/v1`, ASIDE_MODEL_KEY: String(status) }];
+  assert.equal((await doctor([], says(400)[1])).of.model.verdict, 'ok');
+  for (const [status, text] of [[404, /has no chat\/completions/], [403, /model\.key/], [429, /no quota/],
+    [301, /not followed/], [503, /fails by itself.*503/]]) {
+    await fault('model', text, [], says(status)[1]);
+  }
+  // The offline model is where the web server is, which the runtime knows else.
+  const offline = { ASIDE_MODEL_URL: 'http://127.0.0.1:8080/offline/v1' };
+  const beside = await front(t, aside.port, (req, res) => req.url === '/offline/v1/models' && res.end('{}'));
+  assert.equal((await doctor(['-u', `${beside}/`], offline)).of.model.text, 'answers');
+  assert.equal((await doctor([], offline)).of.model.text, 'answers the runtime');
   const few = await promisify(execFile)('prlimit', ['--nofile=1024:1024', bin('aside'), 'doctor'],
     { env: aside.env }).catch((e) => e);
   assert.deepEqual([few.code, /FAULT +descriptors: .*raise LimitNOFILE/.test(few.stdout)], [1, true], few.stdout);
+  await aside.part('responder-2').stop();
+  aside.launch('responder-2', {}, ['prlimit', '--nofile=1024:1024']);
+  await aside.ready();
+  await fault('descriptors', /the responder may have 1024;/, ['-s', path.join(aside.dir, 'responder-2.sock')]);
+  await chmod(aside.dataDir, 0o705);
+  await fault('data', /every account of this machine may look into it: chmod o-rwx/);
+  await chmod(aside.dataDir, 0o700);
+  if (process.getuid() === 0) {
+    await chown(path.join(aside.dataDir, 'doorbell'), 65534, 65534);
+    await fault('data', /doorbell belongs to another account than its folder: chown -R 0 /);
+    await chown(path.join(aside.dataDir, 'doorbell'), 0, 0);
+  }
   await fault('socket', /is aside\.fcgi running/, ['-s', path.join(aside.dir, 'none.sock')]);
   await fault('web server', /cannot be reached/, ['-u', 'http://127.0.0.1:9']);
   await fault('web server', /knows no such path/, ['-u', `${own}/elsewhere`]);
@@ -432,6 +518,9 @@ test('doctor finds nothing wrong with what works, and names each usual fault', B
   await fault('large bodies', /client_max_body_size 256k/, ['-u', small]);
   const hasty = await front(t, aside.port, (req, res) => req.url.includes('wait=') && res.writeHead(504).end());
   await fault('held polls', /fastcgi_read_timeout/, ['-u', hasty, '-w', '1']);
+  const cached = await front(t, aside.port, (req, res) => req.url.includes('wait=') &&
+    res.end('{"changes":[],"next":1,"reset":false}'));
+  await fault('held polls', /from a cache/, ['-u', cached, '-w', '2']);
   const rude = await front(t, aside.port, (req, res) => req.url.includes('wait=') && res.destroy());
   await fault('held polls', /time-out below 75 s/, ['-u', rude, '-w', '1']);
   const login = await front(t, aside.port, (req, res) => req.url.includes('wait=') && res.writeHead(401).end());

@@ -355,6 +355,23 @@ test('the command line adds, lists and removes, with and without Aside', BOUND, 
   assert.equal(gone.code, 1);
   assert.match(gone.stderr, /nothing\.md: no such document/);
   assert.deepEqual((await c.look()).documents.map((d) => [d.name, d.state]), [['things/deep/b.txt', 'indexed']]);
+
+  // Started by hand, without the configuration: what the runtime shares stays.
+  await writeFile(path.join(w.libraryDir, 'shared.md'), '# Shared\n\nBy all.\n');
+  const index = await aside(w, 'index', '--json');
+  assert.equal(JSON.parse(index.stdout).added, 1, index.stderr);
+  const bare = { env: { ...w.env, ASIDE_LIBRARY: '' } };
+  const shared = async () => JSON.parse((await aside(bare, 'library', 'list', '--json')).stdout).documents
+    .filter((d) => d.whose === 'shared').map((d) => [path.basename(d.name), d.state]);
+  for (const words of [['index'], ['library', 'add', one], ['library', 'remove', 'a.md'],
+    ['account', 'delete', '--force', 'nobody']]) {
+    const r = await aside(bare, ...words);
+    assert.equal(r.code, 0, r.stderr);
+    assert.deepEqual(await shared(), [['shared.md', 'indexed']], words.join(' '));
+  }
+  assert.match((await aside(bare, 'index')).stderr, /the key library is empty here: shared documents were left/);
+  // The runtime's own call knows them, and that there are none.
+  assert.equal(JSON.parse((await aside(bare, 'index', '-w', '--json')).stdout).removed, 1);
   for (const words of [[], ['add'], ['list', 'x'], ['remove'], ['frob'], ['add', '-x', one]]) {
     const r = await aside(w, 'library', ...words);
     assert.equal(r.code, 2, words.join(' '));

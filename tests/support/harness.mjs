@@ -160,7 +160,7 @@ class Aside {
     this.dataDir = path.join(this.dir, 'data');
     this.libraryDir = options.library ?? path.join(this.dir, 'library');
     this.staticDir = options.static ?? path.join(this.dir, 'static');
-    await mkdir(this.dataDir, { recursive: true });
+    await mkdir(this.dataDir, { recursive: true, mode: 0o700 });
     if (options.library === undefined) {
       await mkdir(this.libraryDir, { recursive: true });
     }
