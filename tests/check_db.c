@@ -773,6 +773,70 @@ START_TEST(a_rollback_beyond_the_cache)
 }
 END_TEST
 
+/* The database's file, or one beside it. */
+static void copy_file(const char *to, const char *end)
+{
+    static char bytes[65536];
+    char from_path[640];
+    char to_path[640];
+    FILE *in;
+    FILE *out;
+    size_t n;
+
+    (void)snprintf(from_path, sizeof(from_path), "%s%s", path, end);
+    (void)snprintf(to_path, sizeof(to_path), "%s%s", to, end);
+    in = fopen(from_path, "re");
+    out = fopen(to_path, "we");
+    ck_assert(in != NULL && out != NULL);
+    while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0) {
+        ck_assert_uint_eq(fwrite(bytes, 1, n, out), n);
+    }
+    (void)fclose(in);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
+/* What one connection still holds of a transaction that it rolled back must not
+ * go over what another has committed there since: not when it reads, nor when
+ * it writes, nor for whoever opens the file after a power cut. */
+START_TEST(a_rollback_writes_over_nobody)
+{
+    static const char fill[] =
+        "INSERT INTO item (name, n, data)"
+        " WITH RECURSIVE i (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM i"
+        "                           WHERE k < 900)"
+        " SELECT 'x' || k, 1, zeroblob(3000) FROM i";
+    static const char strange[] =
+        "INSERT INTO item (name, n, data)"
+        " WITH RECURSIVE i (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM i"
+        "                           WHERE k < 700)"
+        " SELECT 'y' || k, 7, randomblob(3000) FROM i";
+    struct db *other = open_other(5000);
+    struct db *third = NULL;
+    char copy[600];
+
+    ck_assert_int_eq(db_begin(db, 0), RC_OK);
+    ck_assert_int_eq(raw(db, strange), SQLITE_OK);
+    db_rollback(db);
+    ck_assert_int_eq(raw(other, fill), SQLITE_OK);
+    pragma_is("SELECT count(*) FROM item WHERE n = 7 OR data <> zeroblob(3000)",
+              "0");
+    pragma_is("SELECT count(*) FROM item WHERE n = 1", "900");
+    pragma_is("PRAGMA integrity_check", "ok");
+    (void)snprintf(copy, sizeof(copy), "%s", tmp_path("copy.db"));
+    copy_file(copy, "");
+    copy_file(copy, "-wal");
+    ck_assert_int_eq(db_open(&(struct db_options){.path = copy,
+                                                  .migrations = MIGRATION,
+                                                  .n_migrations = 2,
+                                                  .busy_ms = 1000},
+                             &third),
+                     RC_OK);
+    ck_assert_int_eq(count(third), 901);
+    db_close(third);
+    db_close(other);
+}
+END_TEST
+
 /* Writing fails at some page of the log: the commit says so, and no page of
  * it is ever taken for the database's. */
 START_TEST(a_log_that_cannot_grow)
@@ -1362,6 +1426,7 @@ static TCase *log_case(void)
     tcase_add_test(t, the_log_is_written_in_few_calls);
     tcase_add_test(t, a_transaction_beyond_the_cache);
     tcase_add_test(t, a_rollback_beyond_the_cache);
+    tcase_add_test(t, a_rollback_writes_over_nobody);
     tcase_add_loop_test(t, a_log_that_cannot_grow, 0, 8);
     return t;
 }
