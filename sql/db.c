@@ -350,6 +350,9 @@ static enum rc set_up(struct db *db)
         "PRAGMA wal_autocheckpoint=4000",
         /* A log that a reader kept from being begun anew shrinks again. */
         "PRAGMA journal_size_limit=67108864",
+        /* What is deleted is overwritten: in its page, and pages that become
+         * free. */
+        "PRAGMA secure_delete=ON",
         /* Off until the migrations have run: some must rebuild tables. */
         "PRAGMA foreign_keys=OFF",
     };

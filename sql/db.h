@@ -64,7 +64,8 @@ struct db_options {
 };
 
 /* Open, set the pragmas (WAL, synchronous=FULL, foreign keys, temporary
- * tables in memory, no double-quoted strings) and migrate.
+ * tables in memory, deleted content overwritten, no double-quoted strings) and
+ * migrate.
  * RC_NEWER: the file was written by a newer Aside. RC_NOT_FOUND: read_only and
  * no file, a file without schema or with an older one. */
 enum rc db_open(const struct db_options *, struct db **out) RC_MUST_CHECK;

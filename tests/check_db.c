@@ -128,6 +128,7 @@ START_TEST(pragmas)
     pragma_is("PRAGMA synchronous", "2");
     pragma_is("PRAGMA foreign_keys", "1");
     pragma_is("PRAGMA temp_store", "2");
+    pragma_is("PRAGMA secure_delete", "1");
     pragma_is("PRAGMA busy_timeout", "0");
     pragma_is("PRAGMA user_version", "2");
     ck_assert_int_eq(raw(db, "SELECT \"no such column\""), SQLITE_ERROR);

@@ -2,9 +2,11 @@
 // than is to be kept, and accounts, of which no word stays in any file.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 
 import { command, done } from '../support/command.mjs';
 import { eventually, temporaryDir } from '../support/harness.mjs';
@@ -108,6 +110,7 @@ test('an account that is deleted leaves no word in any file, beside processes at
   const { aside, model, send, research, say, whole, sql } = await started(t, {}, { library: shared });
   const words = ['qworv', 'zjaxil', 'vumqek', 'xoblyt', 'jifquan', 'wyzdrop', 'kuvzahn', 'brixqol', 'yunvexo'];
   const [message, answer, report, tool, adjust, title, file, name, lead] = words;
+  const byHand = 'glorvexen';
   model.next('entry', (req, reply) => reply.answer(`It is ${answer}. `.repeat(400)));
   await whole((await send(`Tell ${message} `.repeat(300))).run.id);
   model.next('research', (req, reply) => reply.call(['library_search', { query: `moon ${tool}` }], ['note', { text: lead }]));
@@ -135,7 +138,21 @@ test('an account that is deleted leaves no word in any file, beside processes at
     return !indexing && documents[0]?.state === 'indexed';
   }, { what: 'it is read' });
   assert.ok((await aside.api('GET', `/search?q=${message}`)).json.results.length > 0);
-  // Something is deleted by hand before: its pages are free, and still hold it.
+  // What is deleted by hand is overwritten, in the file and in the index that is made anew.
+  const once = (await aside.api('POST', '/conversations', {})).json.conversation.id;
+  const said = await aside.api('POST', `/conversations/${once}/messages`, { body: `Once ${byHand} `.repeat(800) });
+  await whole(said.json.run.id);
+  assert.ok((await aside.api('GET', `/search?q=${byHand}`)).json.results.length > 0);
+  const holding = async () => {
+    for (const file of ['aside.db', 'search.db']) {
+      await promisify(execFile)('sqlite3', ['-cmd', '.timeout 5000', path.join(aside.dataDir, file), 'PRAGMA wal_checkpoint(TRUNCATE)']);
+    }
+    return (await bytesOf(aside.dataDir)).filter(([, bytes]) => bytes.includes(byHand)).map(([n]) => n);
+  };
+  assert.deepEqual((await holding()).sort(), ['aside.db', 'search.db']);
+  assert.equal((await aside.api('DELETE', `/conversations/${once}`)).status, 200);
+  assert.deepEqual((await aside.api('GET', `/search?q=${byHand}`)).json.results, []);
+  await eventually(async () => (await holding()).length === 0, { what: 'it is in no file' });
   assert.equal((await aside.api('DELETE', `/conversations/${other}`)).status, 200);
   // Another account's things stay.
   const kept = path.join(shared, '..', `${path.basename(shared)}-kept.md`);
