@@ -6,6 +6,7 @@
 #include "fcgi/handlers.h"
 #include "fcgi/read.h"
 #include "fcgi/reply.h"
+#include "sql/base/doorbell.h"
 #include "sql/library.h"
 #include "sql/library_files.h"
 #include "sql/store_library.h"
@@ -90,7 +91,7 @@ static enum rc read_rows(const struct ask *ask, struct overview *o)
     return rc;
 }
 
-static enum rc read_index(const struct ask *ask, struct overview *o)
+static enum rc look_into_index(const struct ask *ask, struct overview *o)
 {
     const struct conf *conf = ask->app->conf;
     struct library *lib = NULL;
@@ -112,6 +113,29 @@ static enum rc read_index(const struct ask *ask, struct overview *o)
     }
     library_close(lib);
     return rc;
+}
+
+/* The index is made of files, so one that is damaged is made anew: by the
+ * runtime, which is told that something has changed. Until then everything
+ * waits to be read. */
+static enum rc read_index(const struct ask *ask, struct overview *o)
+{
+    const char *dir = ask->app->conf->data;
+    struct doorbell *bell = NULL;
+    enum rc rc = look_into_index(ask, o);
+
+    if (rc != RC_DB) {
+        return rc;
+    }
+    library_discard(dir);
+    if (doorbell_open(dir, &bell) == RC_OK) {
+        doorbell_ring(bell);
+    }
+    doorbell_close(bell);
+    o->n_own = 0;
+    o->n_shared = 0;
+    o->shared_total = 0;
+    return RC_OK;
 }
 
 static struct document own_document(const struct overview *o,

@@ -25,6 +25,7 @@
 #include "runtime/runtime.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
+#include "sql/library.h"
 #include "sql/library_files.h"
 
 /* A look-up within this time of the last scan does not scan again. */
@@ -216,6 +217,14 @@ void indexer_want(struct indexer *ix, const struct library_want *list, size_t n)
     forget(&ix->reading);
     ix->reading = (struct wants){.list = copy, .n = n};
     start(ix);
+}
+
+void indexer_keep(struct indexer *ix)
+{
+    if (ix->child == 0 && ix->failures == 0 && ix->program[0] != '\0' &&
+        !library_is_there(ix->options.dir) && indexer_has_documents(ix)) {
+        start(ix);
+    }
 }
 
 bool indexer_has_news(const struct indexer *ix)

@@ -129,6 +129,7 @@ static enum rc find_wants(struct runtime *rt)
     if (rc == RC_OK && n > 0) {
         indexer_want(rt->indexer, list, n);
     }
+    indexer_keep(rt->indexer);
     arena_reset(rt->mem);
     return rc;
 }

@@ -571,6 +571,8 @@ bool indexer_has_documents(const struct indexer *);
 void indexer_want(struct indexer *, const struct library_want *, size_t n);
 /* Whether there is something to be told in a commit: what was asked and is
  * read, and how the last run ended. */
+/* Make the index anew if it is gone, as one that was damaged is. */
+void indexer_keep(struct indexer *);
 bool indexer_has_news(const struct indexer *);
 const struct library_want *indexer_done(const struct indexer *, size_t *n);
 struct library_run indexer_run(const struct indexer *);

@@ -1,10 +1,14 @@
 #include "sql/library.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gen/schema.h"
 #include "sql/base/buf.h"
+#include "sql/base/log.h"
 #include "sql/db.h"
 #include "sql/library_inside.h"
 
@@ -67,6 +71,29 @@ void library_close(struct library *lib)
 bool library_is_lost(struct library *lib)
 {
     return db_is_lost(lib->db);
+}
+
+void library_discard(const char *dir)
+{
+    static const char *const END[] = {"", "-wal", "-shm"};
+    char path[PATH_MAX];
+
+    log_warn(NULL, "library.db is damaged: it is made anew");
+    for (size_t i = 0; i < sizeof(END) / sizeof(END[0]); i++) {
+        int len = snprintf(path, sizeof(path), "%s/library.db%s", dir, END[i]);
+
+        if (len > 0 && (size_t)len < sizeof(path)) {
+            (void)unlink(path);
+        }
+    }
+}
+
+bool library_is_there(const char *dir)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof(path), "%s/library.db", dir);
+
+    return len > 0 && (size_t)len < sizeof(path) && access(path, F_OK) == 0;
 }
 
 /* --- reading ----------------------------------------------------------- */

@@ -43,9 +43,13 @@ enum rc library_open(const char *dir, int64_t busy_ms,
 enum rc library_open_read(const char *dir, int64_t busy_ms,
                           struct library **out) RC_MUST_CHECK;
 void library_close(struct library *); /* NULL is allowed */
-/* The open file is no longer the one at its path: it was removed, and may be made
- * anew. */
+/* The file that is open is no longer the one at its path: open another. */
 bool library_is_lost(struct library *);
+/* A call has found the file damaged (RC_DB): remove it. It holds only what the
+ * documents hold, so the next run of the indexer makes it anew. */
+void library_discard(const char *dir);
+/* There is such a file. */
+bool library_is_there(const char *dir);
 
 /* --- searching and reading --------------------------------------------- */
 

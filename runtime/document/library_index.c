@@ -784,6 +784,15 @@ static enum rc take_lock(const char *dir, int64_t wait_ms, int *fd)
     return RC_OK;
 }
 
+/* As before it began. */
+static void clear(struct run *run)
+{
+    free(run->seen);
+    arena_free(run->list);
+    arena_free(run->batch);
+    *run = (struct run){.options = run->options};
+}
+
 static enum rc run_locked(struct run *run)
 {
     enum rc rc;
@@ -818,13 +827,16 @@ enum rc library_index_run(const struct library_index_options *options,
     rc = take_lock(options->dir, options->wait_ms, &lock);
     if (rc == RC_OK) {
         rc = run_locked(run);
+        if (rc == RC_DB) {
+            library_discard(options->dir);
+            clear(run);
+            rc = run_locked(run);
+        }
         run->counts.ms = clock_boot_ms() - start_ms;
         *out = run->counts;
         (void)close(lock);
     }
-    free(run->seen);
-    arena_free(run->list);
-    arena_free(run->batch);
+    clear(run);
     free(run);
     return rc;
 }

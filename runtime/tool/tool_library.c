@@ -19,13 +19,17 @@ bool tool_library_offered(const struct runtime *rt)
     return indexer_has_documents(rt->indexer);
 }
 
-/* The library may have been indexed for the first time meanwhile, or anew: its
- * file may be removed at any time. */
+static void close_library(struct runtime *rt)
+{
+    library_close(rt->library);
+    rt->library = NULL;
+}
+
+/* The library may have been indexed for the first time meanwhile, or anew. */
 static bool open_library(struct runtime *rt)
 {
     if (rt->library != NULL && library_is_lost(rt->library)) {
-        library_close(rt->library);
-        rt->library = NULL;
+        close_library(rt);
     }
     return rt->library != NULL ||
            library_open_read(rt->conf.data, rt->conf.busy_timeout_ms,
@@ -79,6 +83,20 @@ static const char *summary_of(struct arena *a, size_t n, const char *what)
     return text != NULL ? text : "";
 }
 
+/* An index that is damaged is made anew; whoever asks again waits for it. */
+static void fail(struct tool_work *w, enum rc rc, const char *why)
+{
+    if (rc != RC_DB) {
+        tool_fail(w, why);
+        return;
+    }
+    close_library(w->rt);
+    library_discard(w->rt->conf.data);
+    indexer_keep(w->rt->indexer);
+    tool_fail(w, "the index of the library was damaged and is being made "
+                 "anew: ask once more");
+}
+
 static void search(struct tool_work *w, const cJSON *args)
 {
     struct tool_result *r = &w->result;
@@ -103,7 +121,7 @@ static void search(struct tool_work *w, const cJSON *args)
                             found, &n);
     }
     if (rc != RC_OK) {
-        tool_fail(w, "the library could not be searched");
+        fail(w, rc, "the library could not be searched");
         return;
     }
     r->passages = copy_passages(w->mem, found, n);
@@ -137,8 +155,9 @@ static void read_pages(struct tool_work *w, const cJSON *args)
         rc = library_read(w->rt->library, &place, w->mem, &pages);
     }
     if (rc != RC_OK) {
-        tool_fail(w, rc == RC_NOT_FOUND ? "no such document or passage"
-                                        : "the library could not be read");
+        fail(w, rc,
+             rc == RC_NOT_FOUND ? "no such document or passage"
+                                : "the library could not be read");
         return;
     }
     r->title = pages.title;

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 
 import { command, done } from '../support/command.mjs';
 import { bin, eventually, startAside, temporaryDir } from '../support/harness.mjs';
-import { assertSettled, started } from '../support/started.mjs';
+import { assertSettled, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
 const run = promisify(execFile);
@@ -189,6 +189,42 @@ test('a damaged search index is made anew by the next search', BOUND, async (t) 
   for (const at of [0, 4096]) {
     await overwrite(file, at, (await stat(file)).size - at);
     assert.deepEqual(await found(), [200, 2], `damaged from byte ${at}`);
+  }
+  assert.equal((await health(aside)).storage, 'ok');
+});
+
+test('a damaged library index is made anew, whoever meets the damage', BOUND, async (t) => {
+  const { aside, model, research, whole } = await started(t, {}, { responders: 1, library: await shelf(t) });
+  assert.ok((await aside.api('PUT', '/library/files/own.md', '# Cod\n\nCod live in the sea of cod.\n',
+    { headers: { 'content-type': 'application/octet-stream' } })).status < 300);
+  const read = async () => {
+    const r = await aside.api('GET', '/library');
+    assert.equal(r.status, 200, r.text);
+    const { documents, shared } = r.json;
+    return documents.length === 3 && documents.every((d) => d.state === 'indexed') && shared === 2;
+  };
+  const indexed = (what) => eventually(read, { what });
+  await indexed('all is read');
+  const file = path.join(aside.dataDir, 'library.db');
+  for (const [at, meets] of [[0, 'page'], [4096, 'page'], [0, 'indexer'], [4096, 'indexer'], [4096, 'model']]) {
+    const where = `damaged from byte ${at}, met by the ${meets}`;
+    await run('sqlite3', ['-cmd', '.timeout 5000', file, 'PRAGMA wal_checkpoint(TRUNCATE)']);
+    await overwrite(file, at, (await stat(file)).size - at);
+    if (meets === 'indexer') {
+      await command(aside, 'index');
+    } else if (meets === 'model') {
+      let told = '';
+      for (let i = 0; i < 2; i++) {
+        model.next('research', (req, reply) => reply.call(['library_search', { query: `cod sea ${i}` }]));
+      }
+      model.next('research', (req, reply) => { told = req.body.messages.at(-2).content; reply.report('Found. [1]'); });
+      const { tool_calls: calls } = await whole((await research('Where are cod?')).id);
+      assert.equal(calls[1].state, 'done', JSON.stringify(calls));
+      assert.ok(calls[0].state === 'done' || /ask once more/.test(calls[0].error), calls[0].error);
+      assert.match(told, /Cod live/);
+    }
+    await indexed(where);
+    assert.deepEqual((await done(aside, 'check', '--json')).findings, [], where);
   }
   assert.equal((await health(aside)).storage, 'ok');
 });
