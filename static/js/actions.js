@@ -7,7 +7,7 @@
  */
 import * as api from './api.js';
 import { applyAccepted } from './apply.js';
-import { tellTabs } from './gate.js';
+import { leaveBrowser } from './gate.js';
 import { t } from './i18n.js';
 import { persist } from './send.js';
 import { createSending } from './sending.js';
@@ -220,19 +220,17 @@ export function createActions(store, sync) {
         }
     }
 
-    /** Log out: nothing of the account is left to be seen. '' or why not. */
+    /** Log out: nothing of the account is left in this browser. '' or why
+     *  not; a session that has ended by itself is no reason. */
     async function leave() {
         try {
             await api.logout();
         } catch (error) {
-            return why(error);
+            if (!(error instanceof api.ApiError && error.status === 401)) {
+                return why(error);
+            }
         }
-        ui.accessOpen.value = false;
-        tellTabs();
-        go('');
-        store.loaded.value = false;
-        store.clear();
-        await sync.restart();
+        leaveBrowser();
         return '';
     }
 

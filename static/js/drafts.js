@@ -5,7 +5,7 @@
  * @import { Draft, Mode } from './types.js'
  */
 import { newKey } from './api.js';
-import { SPACE, recall, remember } from './keep.js';
+import { SPACE, outbox, recall, remember } from './keep.js';
 import { Shelf } from './shelf.js';
 
 /** @type {Shelf<Draft>} */
@@ -74,6 +74,20 @@ function textIn(draft) {
     } catch {
         return '';
     }
+}
+
+/** How many texts were written and have not arrived anywhere. */
+export function unsent() {
+    const places = new Set(live.keys());
+    try {
+        const space = `${SPACE}draft:`;
+        Object.keys(localStorage).filter((key) => key.startsWith(space))
+            .forEach((key) => places.add(key.slice(space.length)));
+    } catch {
+        // Nothing is kept then.
+    }
+    return [...places].filter((place) => peekDraft(place).text.trim() !== '')
+        .length + outbox().length;
 }
 
 /** @param {string} from @param {string} to */

@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals';
 
-import { SPACE, recall, remember } from './keep.js';
+import { SPACE, forgetAll, recall, remember } from './keep.js';
 
 export const shut = signal(false);
 
@@ -21,6 +21,32 @@ export function hear(error) {
 export const COMINGS = 'coming';
 
 export const tellTabs = () => remember(COMINGS, Date.now());
+
+/** Under this name other tabs are told that somebody logged out. */
+export const LEAVINGS = 'left';
+
+/** Begin as a page that was just opened: nothing is left in its memory. */
+function beginAnew() {
+    history.replaceState(null, '', location.pathname + location.search);
+    location.reload();
+}
+
+/** Somebody has logged out here: nothing of theirs stays in this browser. */
+export function leaveBrowser() {
+    remember(LEAVINGS, Date.now());
+    forgetAll();
+    beginAnew();
+}
+
+const leftBefore = recall(LEAVINGS, 0);
+
+/** The same if they have in another tab, since this page was opened. */
+export function followOut() {
+    if (recall(LEAVINGS, 0) !== leftBefore) {
+        forgetAll();
+        beginAnew();
+    }
+}
 
 /** Another person at the same browser must not find, nor send, what the one
  *  before was writing. Whether there was anything. @param {string} account */

@@ -28,9 +28,34 @@ export function recall(name, fallback) {
     }
 }
 
+/** What stays when somebody logs out: it is the browser's, not the account's. */
+const STAYS = ['lang', 'left'];
+
+/** Whether this page keeps nothing any more. */
+let isClosed = false;
+
+/** Nothing that was kept stays, and nothing more is kept by this page: what is
+ *  still on its way here may fail, and would be kept then. */
+export function forgetAll() {
+    isClosed = true;
+    for (const name of ['localStorage', 'sessionStorage']) {
+        try {
+            const all = /** @type {any} */ (globalThis)[name];
+            Object.keys(all).filter((key) => key.startsWith(SPACE)
+                && !STAYS.includes(key.slice(SPACE.length)))
+                .forEach((key) => all.removeItem(key));
+        } catch {
+            // Nothing is kept then.
+        }
+    }
+}
+
 /** Whether it could be done.
  *  @param {string} name @param {unknown} value  null forgets it */
 export function remember(name, value) {
+    if (isClosed && value !== null) {
+        return false;
+    }
     try {
         if (value === null) {
             localStorage.removeItem(SPACE + name);

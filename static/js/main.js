@@ -7,7 +7,8 @@ import { onOutcome } from './api.js';
 import { hearDraft, rereadDrafts } from './drafts.js';
 import { first } from './early.js';
 import { keepFocus } from './focus.js';
-import { COMINGS, changeHands, hear, shut } from './gate.js';
+import { COMINGS, LEAVINGS, changeHands, followOut, hear, shut
+} from './gate.js';
 import { AppContext } from './html.js';
 import { loadLanguage, t } from './i18n.js';
 import { SPACE, recall } from './keep.js';
@@ -36,6 +37,11 @@ const sync = new Sync(store, say);
 const actions = createActions(store, sync);
 onOutcome(hear);
 
+/** A research that has ended, or whatever waits for the person.
+ *  @param {import('./types.js').Run} run */
+const isWorthACall = (run) => run.state === 'awaiting_input'
+    || (run.kind === 'research' && !isActive(run.state));
+
 /** What comes at once is said at once: a later line would cut off the first.
  *  @type {string[]} */
 const aloud = [];
@@ -55,8 +61,7 @@ function say(news) {
                 || n.run.conversation_id !== ui.current.peek())) {
             ui.finished.value = n.run.id;
         }
-        if (n.run.kind === 'research' && !isActive(n.run.state)
-            && recall('notify', false)) {
+        if (isWorthACall(n.run) && recall('notify', false)) {
             import('./notify.js').then((notify) => notify.tell(n.run,
                 () => actions.openRun(n.run.id)));
         }
@@ -104,18 +109,25 @@ function listen() {
         if (event.key === SPACE + COMINGS) {
             sync.restart();
         }
+        if (event.key === SPACE + LEAVINGS) {
+            followOut();
+        }
     });
     addEventListener('offline', () => sync.lost());
     addEventListener('online', () => sync.wake());
     // A page that is put to sleep must not keep others from going on.
     document.addEventListener('freeze', () => sync.tabs.leave());
-    document.addEventListener('resume', () => sync.wake());
+    document.addEventListener('resume', () => {
+        followOut();
+        sync.wake();
+    });
     addEventListener('pagehide', () => {
         sync.tabs.leave();
         depart();
     });
     addEventListener('pageshow', ({ persisted }) => {
         if (persisted) {
+            followOut();
             rereadDrafts();
             actions.hearOutbox(true);
             arrive();

@@ -1,4 +1,5 @@
-/** notify.js - a word from the browser when a research ends and nobody looks. */
+/** notify.js - a word from the browser when a research ends, or something waits
+ *  for the person, and nobody looks. */
 import { signal } from '@preact/signals';
 
 import { recall, remember } from './keep.js';
@@ -49,6 +50,12 @@ export async function toggle() {
     return wanted.value;
 }
 
+/** The same in every tab, and another for each thing that is waited for: in the
+ *  place of one that was seen, a browser says nothing.
+ *  @param {import('./types.js').Run} run */
+const tagOf = (run) => `aside-${run.id}${run.state !== 'awaiting_input' ? ''
+    : `-${run.approval?.id ?? run.budget.requests.used}`}`;
+
 /**
  * Tell it, if it was asked for and nobody looks at any tab. Several tabs say
  * the same; the tag makes it one.
@@ -58,7 +65,7 @@ export async function tell(run, onClick) {
     if (!isWanted() || await isWatched()) {
         return;
     }
-    const shown = make(titleOf(run), { tag: `aside-${run.id}`,
+    const shown = make(titleOf(run), { tag: tagOf(run),
         body: reasonWords(run) || stateWords(run),
         icon: new URL('icon.svg', FILES).href });
     if (!shown) {

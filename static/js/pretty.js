@@ -4,14 +4,15 @@
  */
 
 /** What would hide, or turn round, what stands beside it. */
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]/g;
+const UNSEEN = /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}|\p{Default_Ignorable_Code_Point}|\u2800/gu;
 
 /** White space, a string, a mark, or anything else up to one of them. */
 const PIECE = /\s+|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gs;
 
 /** @param {string} text */
 const visible = (text) => text.replace(UNSEEN, (c) =>
-    `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    Array.from({ length: c.length }, (_, i) =>
+        `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''));
 
 /** @param {string} text */
 function isJson(text) {

@@ -91,19 +91,46 @@ browserTest('a session that has ended asks again, and what was being written is 
   await isIn(other);
   await isIn(page);
   assert.equal(await page.composer.inputValue(), 'Half a thought');
+  await page.composer.focus();
   await page.tab.keyboard.press('Enter');
+  await page.prose('Half a thought').getByText('A scripted answer.').waitFor();
 
-  // Out in one tab is out in all.
-  await other.tab.getByRole('button', { name: 'Log out', exact: true }).click();
+  // Out in one tab is out in all, and what would be lost with it is said before.
+  await page.composer.fill('A secret thought');
+  const out = () => other.tab.getByRole('button', { name: 'Log out', exact: true }).click();
+  await out();
+  await other.tab.getByText('1 text that you wrote is not sent yet.').waitFor();
+  await other.assertAccessible('what a logout loses');
+  await other.picture('78-logout');
+  await other.tab.getByRole('button', { name: 'Cancel', exact: true }).click();
+  assert.equal(await page.composer.inputValue(), 'A secret thought');
+  await out();
+  await other.tab.getByRole('button', { name: 'Log out and forget it' }).click();
   await field(other).waitFor();
   await field(page).waitFor();
   assert.equal((await api('GET', '/sessions')).json.sessions.length, 0);
+  for (const one of [page, other]) {
+    await one.tab.waitForFunction(() => !document.body.textContent.includes('thought'));
+    const kept = await one.tab.evaluate(() => [...Object.keys(localStorage),
+      ...Object.keys(sessionStorage), JSON.stringify([{ ...localStorage }, { ...sessionStorage }])]);
+    assert.deepEqual(kept.slice(0, -1).filter((key) => !/:(lang|left|tab)$/.test(key)), []);
+    assert.doesNotMatch(kept.at(-1), /thought|"me"/);
+  }
+  await enter(other);
+  await isIn(other);
+  await isIn(page);
+  for (const one of [page, other]) {
+    assert.equal(await one.composer.inputValue(), '');
+  }
 });
 
 browserTest('sessions and tokens are seen, made and ended in the page', async (t, browser) => {
-  const { page, api, enter, isIn, aside } = await guarded(t, browser);
+  const { page, person, api, enter, isIn, aside } = await guarded(t, browser);
   await enter();
   await isIn();
+  const other = await browser.open(person, aside);
+  await other.tab.getByRole('button', { name: 'Access', exact: true }).click();
+  const there = other.tab.locator('dialog.access .access-row');
   await page.tab.getByRole('button', { name: 'Access', exact: true }).focus();
   await page.tab.keyboard.press('Enter');
   const dialog = page.tab.locator('dialog.access');
@@ -130,6 +157,7 @@ browserTest('sessions and tokens are seen, made and ended in the page', async (t
   const by = { headers: { authorization: `Bearer ${value}` } };
   assert.equal((await aside.api('GET', '/runs', undefined, by)).status, 200);
   await dialog.getByRole('button', { name: 'Done', exact: true }).click();
+  await page.until(there, (all) => all.length === 3);
   assert.equal((await dialog.textContent()).includes(value), false);
   await page.tab.setViewportSize(PHONE);
   await page.assertInside('access on a phone');
@@ -137,6 +165,7 @@ browserTest('sessions and tokens are seen, made and ended in the page', async (t
   await dialog.getByRole('button', { name: 'Revoke: Telephone' }).click();
   await dialog.getByRole('button', { name: 'Revoke: sure?' }).click();
   await page.until(rows, (all) => all.length === 2);
+  await page.until(there, (all) => all.length === 2); // another tab hears of it
   assert.equal((await aside.api('GET', '/runs', undefined, by)).status, 401);
   assert.deepEqual((await api('GET', '/tokens')).json.tokens.map((x) => x.name), ['laptop']);
   await dialog.getByRole('button', { name: /^Log out: / }).click();

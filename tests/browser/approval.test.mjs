@@ -16,7 +16,7 @@ async function staged(t, browser) {
 }
 
 const HOSTILE = '{"to":"a@example.org","n":12345678901234567890,"html":"<img src=x onerror=alert(1)>",' +
-  '"turned":"abc\u202Edef","list":[],"deep":{"a":[1,{"b":null}]}}';
+  '"turned":"abc\u202Edef","hidden":"a\u{E0041}\u2800\u00A0b","list":[],"deep":{"a":[1,{"b":null}]}}';
 
 browserTest('a call is shown exactly, allowed once, allowed for the research, and denied with a word',
   async (t, browser) => {
@@ -37,7 +37,7 @@ browserTest('a call is shown exactly, allowed once, allowed for the research, an
     await block.waitFor();
     assert.deepEqual((await block.locator('pre').innerText()).split('\n'), [
       '{', '  "to": "a@example.org",', '  "n": 12345678901234567890,', '  "html": "<img src=x onerror=alert(1)>",',
-      '  "turned": "abc\\u202edef",', '  "list": [],', '  "deep": {', '    "a": [', '      1,', '      {',
+      '  "turned": "abc\\u202edef",', '  "hidden": "a\\udb40\\udc41\\u2800\\u00a0b",', '  "list": [],', '  "deep": {', '    "a": [', '      1,', '      {',
       '        "b": null', '      }', '    ]', '  }', '}']);
     assert.match(await block.innerText(), /post: send mail.*post__send_mail.*of the server “post”/s);
     assert.equal(await block.locator('img').count(), 0);

@@ -42,7 +42,7 @@ async function research(page, others, question) {
 
 browserTest('R32 a hidden tab says nothing while another tab is looked at',
   async (t, browser) => {
-    const { aside, person, page: opener } = await stage(t, browser);
+    const { aside, model, person, page: opener } = await stage(t, browser, { 'policy.note': 'ask' });
     await opener.tab.close();
     const withTools = ({ tab }) => tab.addInitScript(WATCHED);
     const page = await browser.open(person, aside, '', withTools);
@@ -70,4 +70,25 @@ browserTest('R32 a hidden tab says nothing while another tab is looked at',
       assert.equal(all.length, 1, `${all}`);
       assert.match(all[0], /^Look into what is not seen aside-run_\d+$/);
     }
+
+    // What waits for the person is told as well, each time anew, by one tag in all tabs.
+    const note = (text) => (req, reply) => reply.call(['note', { text }]);
+    model.next('research', note('one'));
+    model.next('research', note('two'));
+    await page.tab.getByRole('button', { name: 'New conversation' }).first().click();
+    await page.choose('Background');
+    await page.say('Look into what is to be allowed');
+    const told = (n) => Promise.all([page, other].map((one) =>
+      one.tab.waitForFunction((k) => globalThis.shown.length === k, n)));
+    await told(2);
+    const allow = page.answer('Look into what is to be allowed').getByRole('button', { name: 'Allow once' });
+    await allow.click();
+    await told(3);
+    await allow.click();
+    await told(4);
+    const [mine, theirs] = [await shown(page), await shown(other)];
+    assert.deepEqual(mine, theirs);
+    assert.match(mine[1], /^Look into what is to be allowed aside-run_\d+-appr_1$/);
+    assert.match(mine[2], / aside-run_\d+-appr_2$/);
+    assert.match(mine[3], / aside-run_\d+$/);
   });

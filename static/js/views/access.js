@@ -9,14 +9,23 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../api.js';
 import { day, t, when } from '../i18n.js';
 import { Icon, html, useApp } from '../html.js';
+import { SPACE, remember } from '../keep.js';
 import * as ui from '../ui.js';
 import { why } from '../words.js';
+import { loss } from './leave.js';
+import { Maker, Shown } from './maker.js';
 
-const SCOPES = ['read', 'write', 'admin'];
-const DAYS = [7, 30, 90, 365];
+/** Under this name other tabs are told that something became another. */
+const CHANGES = 'access';
+
+const tell = () => remember(CHANGES, Date.now());
+
+/** How often it is looked for what others did elsewhere. */
+const AGAIN_MS = 10_000;
+
 
 /** @typedef {{ sessions: Session[], tokens: Token[] }} Known */
-/** @typedef {{ name: string, secret: string }} Made */
+/** @typedef {import('./maker.js').Made} Made */
 
 export function Access() {
     const { actions } = useApp();
@@ -41,8 +50,21 @@ export function Access() {
             setError(why(failed));
         }
     }
+    // Others may end and make some meanwhile: in a tab of this browser, which
+    // tells of it, or anywhere.
     useEffect(() => {
         look();
+        const heard = (/** @type {StorageEvent} */ event) =>
+            event.key === SPACE + CHANGES && look();
+        const seen = () => document.visibilityState === 'visible' && look();
+        const timer = setInterval(seen, AGAIN_MS);
+        addEventListener('storage', heard);
+        document.addEventListener('visibilitychange', seen);
+        return () => {
+            clearInterval(timer);
+            removeEventListener('storage', heard);
+            document.removeEventListener('visibilitychange', seen);
+        };
     }, []);
 
     /** Do it, then see what there is. @param {() => Promise<any>} deed */
@@ -53,6 +75,7 @@ export function Access() {
         } catch (failed) {
             setError(why(failed));
         }
+        tell();
         await look();
     }
 
@@ -91,6 +114,7 @@ export function Access() {
                             : html`<${Maker} onMade=${(
                                 /** @type {Made} */ one) => {
                                 setMade(one);
+                                tell();
                                 look();
                             }} />`}`
                     : html`<p class="find-state quiet" role="status">
@@ -100,9 +124,11 @@ export function Access() {
         </dialog>`;
 }
 
-/** A button that asks once more before it does what cannot be undone.
- *  @param {{ word: string, name: string, onDo: () => void }} props */
-function Sure({ word, name, onDo }) {
+/** A button that asks once more before it does what cannot be undone, and says
+ *  what goes with it.
+ *  @param {{ word: string, name: string, onDo: () => void,
+ *      lost?: () => string }} props */
+function Sure({ word, name, onDo, lost }) {
     const [asked, setAsked] = useState(false);
     const place = useRef(/** @type {HTMLElement | null} */ (null));
     useEffect(() => {
@@ -112,6 +138,7 @@ function Sure({ word, name, onDo }) {
     }, [asked]);
     return asked ? html`
         <span class="access-sure" ref=${place}>
+            ${lost?.() && html`<span role="alert">${lost()}</span>`}
             <button type="button" class="small danger" onClick=${onDo}>
                 ${t('access.sure', { word })}</button>
             <button type="button" class="small"
@@ -135,7 +162,8 @@ function SessionRow({ session, onEnd }) {
                 t('access.seen', { when: when(session.seen_at) })]
                 .filter(Boolean).join(' · ')}</span>
             <${Sure} word=${session.current ? t('access.leave')
-                : t('access.end')} name=${name} onDo=${onEnd} />
+                : t('access.end')} name=${name} onDo=${onEnd}
+                lost=${session.current ? loss : undefined} />
         </li>`;
 }
 
@@ -154,86 +182,6 @@ function TokenRow({ token, onRevoke }) {
             <${Sure} word=${t('access.revoke')} name=${name}
                 onDo=${onRevoke} />
         </li>`;
-}
-
-/** @param {{ onMade: (made: Made) => void }} props */
-function Maker({ onMade }) {
-    const [error, setError] = useState('');
-    const key = useRef(api.newKey());
-
-    /** @param {any} event */
-    async function make(event) {
-        event.preventDefault();
-        const form = new FormData(event.currentTarget);
-        const name = String(form.get('name')).trim();
-        setError(name ? '' : t('access.name.empty'));
-        if (!name) {
-            return;
-        }
-        try {
-            const { secret } = await api.makeToken(name,
-                String(form.get('scope')), Number(form.get('days')), key.current);
-            onMade({ name, secret: secret ?? '' });
-        } catch (failed) {
-            setError(why(failed));
-        }
-    }
-    return html`
-        <form class="access-make" onSubmit=${make}>
-            <h3>${t('access.make')}</h3>
-            <label>${t('access.name')}
-                <input name="name" maxlength="60" autocomplete="off"
-                    onInput=${() => {
-                        key.current = api.newKey();
-                        setError('');
-                    }} /></label>
-            <label>${t('access.scope')}
-                <select name="scope" onChange=${() => {
-                    key.current = api.newKey();
-                }}>${SCOPES.map((scope) => html`<option value=${scope}>
-                    ${t(`access.scope.${scope}`)}</option>`)}</select></label>
-            <label>${t('access.days')}
-                <select name="days" onChange=${() => {
-                    key.current = api.newKey();
-                }}>${DAYS.map((days) => html`<option value=${days}
-                    selected=${days === 90}>
-                    ${t('access.days.n', { n: days })}</option>`)}</select></label>
-            <button class="small">${t('access.make.do')}</button>
-            ${error && html`<p class="refusal" role="alert">${error}</p>`}
-        </form>`;
-}
-
-/** The one time that a secret is seen.
- *  @param {{ made: Made, onDone: () => void }} props */
-function Shown({ made, onDone }) {
-    const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-    const [said, setSaid] = useState('');
-    useEffect(() => field.current?.select(), []);
-
-    async function copy() {
-        field.current?.select();
-        try {
-            await navigator.clipboard.writeText(made.secret);
-            setSaid(t('access.copied'));
-        } catch {
-            // Without a secure context there is only what the person does.
-            setSaid(document.execCommand?.('copy') ? t('access.copied')
-                : t('access.copy.self'));
-        }
-    }
-    return html`
-        <div class="access-make access-shown">
-            <h3>${t('access.made', { name: made.name })}</h3>
-            <p class="quiet" id="access-once">${t('access.once')}</p>
-            <input ref=${field} readonly value=${made.secret} dir="ltr"
-                aria-label=${t('login.token')} aria-describedby="access-once"
-                onFocus=${() => field.current?.select()} />
-            <p class="access-do"><button type="button" class="small"
-                onClick=${copy}>${t('access.copy')}</button>
-            <button type="button" class="small" onClick=${onDone}>
-                ${t('access.done')}</button>
-            <span role="status" class="quiet">${said}</span></p>
-        </div>`;
 }
 
 /** A browser in few words. @param {string} agent */

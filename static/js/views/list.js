@@ -6,13 +6,13 @@ import { Icon, html, useApp } from '../html.js';
 import { LANGUAGES } from '../keep.js';
 import * as ui from '../ui.js';
 import { isEscape } from './field.js';
+import { Leave } from './leave.js';
 import { Waiting } from './waiting.js';
 
 export function ConversationList() {
     const { store, actions } = useApp();
     const all = store.list();
     const { tokens, scope, session } = store.access.value;
-    const [refusal, setRefusal] = useState('');
 
     function begin() {
         actions.open('');
@@ -52,11 +52,7 @@ export function ConversationList() {
                     class="audit-open" aria-haspopup="dialog"
                     onClick=${() => { ui.accessOpen.value = true; }}>
                     ${t('access')}</button>`}
-                ${session && html`<button type="button" class="audit-open"
-                    onClick=${async () => setRefusal(await actions.leave())}>
-                    ${t('access.leave')}</button>`}
-                ${refusal && html`<p class="refusal" role="alert">
-                    ${refusal}</p>`}
+                ${session && html`<${Leave} />`}
             </div>
         </nav>`;
 }
