@@ -141,11 +141,12 @@ static enum rc add_handoffs(struct step *s, struct buf *out)
     return rc;
 }
 
-/* What was let through to a tool may bring a stranger's words; what is told of a
- * research has the titles of what it found, and what it says of itself. */
+/* What was let through to a tool may bring a stranger's words, and so does what
+ * is answered as such a call was before; what is told of a research has the titles of what it found, and what it says of itself. */
 static bool brings_data(const struct tool_call *t)
 {
-    return t->admitted_ms != 0 || strcmp(t->name, "inspect_research") == 0;
+    return t->admitted_ms != 0 || t->repeats != 0 ||
+           strcmp(t->name, "inspect_research") == 0;
 }
 
 static enum rc add_result(struct step *s, const struct tool_call *t,

@@ -28,7 +28,8 @@ test('identical look-ups are answered from the first, over replies and within on
   assert.equal(again.summary, `as before: ${first.summary}`);
   assert.equal(salty.summary, `as before: ${salt.summary}`);
   // The model is told the same bytes; nothing was counted twice.
-  const told = model.requests.at(-1).body.messages.filter((m) => m.role === 'tool').map((m) => m.content);
+  const told = model.requests.at(-1).body.messages.filter((m) => m.role === 'tool').map((m) => m.marked);
+  assert.ok(told.every((text) => text), 'each is marked as data');
   assert.equal(told[1], told[0]);
   assert.equal(told[3], told[2]);
   assert.equal(end.run.budget.tool_calls.used, 3);
