@@ -257,7 +257,7 @@ bool coverage_is_whole(const struct cover *c)
     return true;
 }
 
-enum rc coverage_doubt(struct step *s, struct cover *c, const char *invented)
+enum rc coverage_doubt(struct step *s, struct cover *c, const char *why)
 {
     for (size_t i = 0; i < c->n; i++) {
         struct coverage *line = &c->items[i];
@@ -268,10 +268,9 @@ enum rc coverage_doubt(struct step *s, struct cover *c, const char *invented)
         if (line->status == COVERED) {
             line->status = COVERED_PARTIAL;
         }
-        line->remark = arena_printf(
-            s->mem, "%s%sThe report cites %s, which was never retrieved.",
-            line->remark, line->remark[0] != '\0' ? " \xe2\x80\x93 " : "",
-            invented);
+        line->remark =
+            arena_printf(s->mem, "%s%s%s", line->remark,
+                         line->remark[0] != '\0' ? " \xe2\x80\x93 " : "", why);
         if (line->remark == NULL) {
             return RC_TOO_LARGE;
         }

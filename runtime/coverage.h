@@ -31,10 +31,11 @@ enum rc coverage_read(struct step *, const cJSON *list, const char *report,
 
 bool coverage_is_whole(const struct cover *);
 
-/* The report cites what was never retrieved: nothing is covered whole, and the
- * request's line says why, as does each that counts for less by it. */
+/* Something is wrong with the report as a whole: nothing is covered whole, and
+ * the request's line says why, as does each that counts for less by it. why: a
+ * sentence. */
 enum rc coverage_doubt(struct step *, struct cover *,
-                       const char *invented) RC_MUST_CHECK;
+                       const char *why) RC_MUST_CHECK;
 
 /* Adds the numbers that the list names as evidence, as 7, "7" or "[7]". */
 enum rc coverage_cited(const cJSON *list, struct citations *) RC_MUST_CHECK;

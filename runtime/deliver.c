@@ -7,6 +7,7 @@
 #include "runtime/citations.h"
 #include "runtime/coverage.h"
 #include "runtime/runtime.h"
+#include "runtime/torn.h"
 #include "sql/base/id.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
@@ -156,6 +157,14 @@ static enum rc write_report(struct step *s, const char *report)
                : rc;
 }
 
+static enum rc doubt(struct step *s, struct cover *c, const char *invented)
+{
+    const char *why = arena_printf(
+        s->mem, "The report cites %s, which was never retrieved.", invented);
+
+    return why == NULL ? RC_TOO_LARGE : coverage_doubt(s, c, why);
+}
+
 /* invented: what the report or its evidence cites and no source has; "": none.
  */
 static enum rc end_with(struct step *s, const char *report, struct cover *c,
@@ -165,7 +174,7 @@ static enum rc end_with(struct step *s, const char *report, struct cover *c,
     enum rc rc = write_report(s, report);
 
     if (rc == RC_OK && invented[0] != '\0') {
-        rc = coverage_doubt(s, c, invented);
+        rc = doubt(s, c, invented);
     }
     if (rc == RC_OK) {
         rc = store_coverage_set(s->rt->store, s->run.id, c->items, c->n);
@@ -306,8 +315,14 @@ enum rc deliver_assemble(struct step *s)
     return rc;
 }
 
+/* How a report came. */
+struct way {
+    bool closeout;
+    bool torn; /* it breaks off */
+};
+
 static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
-                       bool closeout)
+                       const struct way *way)
 {
     const char *report = json_str(args, "report", "");
     const char *invented = "";
@@ -340,7 +355,7 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
     rc =
         deliver_find_invented(s, report, json_get(args, "coverage"), &invented);
     if (rc == RC_OK && invented[0] != '\0') {
-        rc = may_tell(s, t->request_id, closeout, &tell);
+        rc = may_tell(s, t->request_id, way->closeout, &tell);
     }
     if (rc == RC_OK && tell) {
         return hold_back(s, t, invented);
@@ -351,6 +366,9 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
     if (rc == RC_OK) {
         rc = coverage_read(s, json_get(args, "coverage"), report, &c);
     }
+    if (rc == RC_OK && way->torn) {
+        rc = coverage_doubt(s, &c, "The report breaks off: it was too long.");
+    }
     if (rc == RC_OK) {
         rc = tool_settle_inside(s, t, false, "{\"outcome\":\"delivered\"}",
                                 "delivered");
@@ -358,17 +376,44 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
     return rc == RC_OK ? end_with(s, report, &c, invented) : rc;
 }
 
+/* A closeout is not repeated: of a report that breaks off, what there is. */
+static enum rc read_torn(const char *arguments, cJSON **args)
+{
+    struct buf whole;
+    enum rc rc;
+
+    if (!torn_is(arguments)) {
+        return RC_OK;
+    }
+    buf_init(&whole, strlen(arguments) + JSON_MAX_DEPTH + 2);
+    torn_close(arguments, &whole);
+    rc = buf_rc(&whole);
+    if (rc == RC_OK) {
+        rc = json_parse(buf_str(&whole), whole.len, args, NULL);
+    }
+    buf_free(&whole);
+    if (rc == RC_OK && utf8_is_blank(json_str(*args, "report", ""))) {
+        json_free(*args);
+        *args = NULL;
+    }
+    return rc == RC_NOMEM ? rc : RC_OK;
+}
+
 enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
 {
     cJSON *args = NULL;
-    enum rc rc;
+    bool torn = false;
+    enum rc rc = closeout ? read_torn(t->arguments, &args) : RC_OK;
 
-    rc = tool_arguments(s, t, &args);
+    torn = args != NULL;
+    if (rc == RC_OK && !torn) {
+        rc = tool_arguments(s, t, &args);
+    }
     if (rc != RC_OK || args == NULL) {
         return rc;
     }
     coverage_unwrap(args);
-    rc = deliver(s, t, args, closeout);
+    rc = deliver(s, t, args, &(struct way){.closeout = closeout, .torn = torn});
     json_free(args);
     return rc;
 }

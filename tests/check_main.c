@@ -54,6 +54,7 @@ static suite_fn *const SUITES[] = {
     store_suite,
     target_suite,
     tokens_suite,
+    torn_suite,
     utf8_suite,
     web_turns_suite,
     writer_suite,

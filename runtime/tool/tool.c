@@ -7,6 +7,7 @@
 #include "runtime/fault.h"
 #include "runtime/mcp/mcp.h"
 #include "runtime/runtime.h"
+#include "runtime/torn.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 #include "sql/store_page.h"
@@ -278,8 +279,15 @@ enum rc tool_arguments(struct step *s, struct tool_call *t, cJSON **args)
 {
     enum rc rc = json_parse(t->arguments, strlen(t->arguments), args, NULL);
 
-    return rc == RC_OK || rc == RC_NOMEM
-               ? rc
+    if (rc == RC_OK || rc == RC_NOMEM) {
+        return rc;
+    }
+    return torn_is(t->arguments)
+               ? tool_settle_inside(
+                     s, t, true,
+                     "{\"error\":\"the arguments break off: the reply was too "
+                     "long. Say it in fewer words, or in parts.\"}",
+                     "the arguments break off")
                : tool_settle_inside(
                      s, t, true,
                      "{\"error\":\"the arguments are not a JSON object\"}",

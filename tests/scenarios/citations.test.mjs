@@ -152,6 +152,33 @@ test('R26 R31 plain text in a closeout is not repeated, and marked; so is what i
   await assertSettled(sql);
 });
 
+test('R26 a report that breaks off: the model is told; in a closeout what there is of it is delivered', BOUND, async (t) => {
+  const { model, research, whole, sql } = await started(t, { 'budget.normal.requests': 3 },
+    { library: await shelf(t) });
+  const cut = (text) => (req, reply) => reply.call(['deliver_report', text]);
+  let r;
+  const go = async (text) => {
+    model.next('research', search);
+    model.next('research', cut('{"report":"# Tides\\n\\nThe mo'));
+    model.next('closeout', (req, reply) => {
+      assert.match(told(req), /the arguments break off: the reply was too long/);
+      cut(text(r))(req, reply);
+    });
+    r = await research('the sea');
+    const { run } = await whole(r.id);
+    assert.deepEqual([run.state, run.reason], ['incomplete', 'budget_requests']);
+    return [run.answer.body, ...lines(run)[0]];
+  };
+  const why = 'The report breaks off: it was too long.';
+  assert.deepEqual(await go(() => '{"report":"# Tides\\n\\nThe moon [1] and \\ud83c\\udf0a \\ud83c'),
+    ['# Tides\n\nThe moon [1] and \u{1f30a} ', 'not_covered', why]);
+  assert.deepEqual(await go(({ message_id: id }) => `{"report":"The moon [1].","coverage":[{"id":"${id}","status":"covered"},{"id":"m`),
+    ['The moon [1].', 'partial', why]);
+  const lost = await go(() => '{"coverage":[],"report"');
+  assert.match(lost[0], /before the model could write its report/);
+  await assertSettled(sql);
+});
+
 test('R31 what a report calls partly covered says that it cites what was never retrieved', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, { 'budget.normal.requests': 2 },
     { library: await shelf(t) });

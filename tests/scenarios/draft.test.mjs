@@ -179,7 +179,7 @@ test('a draft is refused without a text, in broken JSON, beside a question and i
   await say(r.id, 'the North Sea', 'reply');
   const end = await whole(r.id);
   assert.deepEqual(end.tool_calls.filter((c) => c.name === 'publish_draft').map((c) => [c.state, c.error]), [
-    ['failed', 'no text was given'], ['failed', 'broken arguments'], ['failed', 'no text was given'],
+    ['failed', 'no text was given'], ['failed', 'the arguments break off'], ['failed', 'no text was given'],
     ['failed', 'not carried out beside a question'], ['failed', 'not offered in the closeout']]);
   assert.deepEqual(answerOf(end.run.answer), [1, '# The end', false, true]);
   await assertSettled(sql);

@@ -53,6 +53,7 @@ Suite *stmt_suite(void);
 Suite *store_suite(void);
 Suite *target_suite(void);
 Suite *tokens_suite(void);
+Suite *torn_suite(void);
 Suite *utf8_suite(void);
 Suite *web_turns_suite(void);
 Suite *writer_suite(void);
