@@ -13,7 +13,7 @@ CC     := cc
 endif
 SAN    ?=
 # The sanitizers' build is for finding faults, and is made anew often.
-CFLAGS ?= $(if $(SAN),-O1,-O2) -g
+CFLAGS ?= $(if $(SAN),-O0,-O2) -g
 BUILD  ?= build
 PREFIX ?= /usr/local
 
@@ -231,11 +231,13 @@ test: deps-test ## build with sanitizers too, then run all tests
 # which is looked through for leaks, and what must abort in one of its own.
 ABORTING = $(patsubst tests/check_%.c,%,$(shell \
    grep -l suite_may_abort $(filter-out tests/check_main.c,$(CHECK_SRC))))
+# What was freed is watched for a while, but not until a gigabyte lies there.
+QUARANTINE := quarantine_size_mb=16:thread_local_quarantine_size_kb=64
 check: $(OUT)/check replay ## unit tests; CK_RUN_SUITE=name chooses one
 ifeq ($(SAN),)
 	$(OUT)/check
 else
-	CK_FORK=no $(OUT)/check
+	CK_FORK=no ASAN_OPTIONS=$(QUARANTINE) $(OUT)/check
 	for suite in $(or $(CK_RUN_SUITE),$(ABORTING)); do \
 	   CK_RUN_SUITE=$$suite ASAN_OPTIONS=detect_leaks=0 $(OUT)/check || exit 1; \
 	done

@@ -129,23 +129,24 @@ static void cancel_get(struct tool_work *w)
     http_cancel(w->own);
 }
 
-#define LARGE_PASSAGES 20
-#define LARGE_BYTES    10000
+#define PASSAGES    20
+#define LARGE_BYTES 10000
+#define SMALL_BYTES 100
 
-/* 200 KB: passages that begin with the arguments and their place. */
-static void run_large(struct tool_work *w)
+/* Passages of so many bytes that begin with the arguments. */
+static void give_passages(struct tool_work *w, size_t bytes)
 {
     struct arena *a = w->mem;
-    struct passage *p = arena_alloc(a, LARGE_PASSAGES * sizeof(*p));
+    struct passage *p = arena_alloc(a, PASSAGES * sizeof(*p));
 
-    for (int i = 0; p != NULL && i < LARGE_PASSAGES; i++) {
-        char *text = arena_alloc(a, LARGE_BYTES + 1);
+    for (int i = 0; p != NULL && i < PASSAGES; i++) {
+        char *text = arena_alloc(a, bytes + 1);
 
         if (text == NULL) {
             abort();
         }
-        memset(text, 'x', LARGE_BYTES);
-        for (int k = 9; k < LARGE_BYTES; k += 10) {
+        memset(text, 'x', bytes);
+        for (size_t k = 9; k < bytes; k += 10) {
             text[k] = ' ';
         }
         (void)memcpy(text, w->arguments, strlen(w->arguments));
@@ -157,9 +158,20 @@ static void run_large(struct tool_work *w)
                                 .text = text};
     }
     w->result.passages = p;
-    w->result.n_passages = LARGE_PASSAGES;
+    w->result.n_passages = PASSAGES;
     w->result.summary = "done";
     tool_done(w);
+}
+
+/* 200 KB. */
+static void run_large(struct tool_work *w)
+{
+    give_passages(w, LARGE_BYTES);
+}
+
+static void run_small(struct tool_work *w)
+{
+    give_passages(w, SMALL_BYTES);
 }
 
 static const struct tool TOOLS[] = {
@@ -167,6 +179,7 @@ static const struct tool TOOLS[] = {
     {.name = "fault_hang", .safe = true, .run = run_hang},
     {.name = "fault_large", .safe = true, .run = run_large},
     {.name = "fault_once", .safe = false, .run = run_once},
+    {.name = "fault_small", .safe = true, .run = run_small},
     {.name = "fault_get",
      .safe = true,
      .timeout_ms = 60000,

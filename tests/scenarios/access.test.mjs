@@ -8,10 +8,12 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { bin, eventually, startAside } from '../support/harness.mjs';
+import { bin, eventually, lookForLeaks, startAside } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const run = promisify(execFile);
 const BEARER = /^Bearer realm="Aside"/;

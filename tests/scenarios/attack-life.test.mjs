@@ -5,9 +5,11 @@ import { chmod, copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { bin, eventually, temporaryDir } from '../support/harness.mjs';
+import { bin, eventually, lookForLeaks, temporaryDir } from '../support/harness.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 

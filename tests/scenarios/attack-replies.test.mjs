@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { lookForLeaks } from '../support/harness.mjs';
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 test('CASES G-9: broken arguments are refused each by itself; siblings run', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, {}, { library: await shelf(t) });

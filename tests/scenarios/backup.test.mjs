@@ -9,9 +9,11 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { command, done } from '../support/command.mjs';
-import { bin, eventually } from '../support/harness.mjs';
+import { bin, eventually, lookForLeaks } from '../support/harness.mjs';
 import { assertSettled, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const PARTS = ['asided', 'responder-1', 'responder-2'];
 

@@ -192,7 +192,7 @@ test('R31 what a report calls partly covered says that it cites what was never r
 
 test('R31 the thousandth passage is cited as the first; a number beyond the last is invented, a year is none', BOUND, async (t) => {
   const { model, aside, research, whole, sql } = await started(t, { 'budget.normal.tool_calls': 100 });
-  const page = (n) => ['fault_large', { page: n }];
+  const page = (n) => ['fault_small', { page: n }];
   let r;
   for (let i = 0; i < 4; i++) {
     model.next('research', (req, reply) => reply.call(...Array.from({ length: 19 }, (_, k) => page(19 * i + k))));

@@ -8,8 +8,10 @@ import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { eventually, startAside } from '../support/harness.mjs';
+import { eventually, lookForLeaks, startAside } from '../support/harness.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 /** An Aside without runtime: what is accepted stays as it is. */
 const start = (t, options = {}) => startAside({ t, runtime: false, ...options });

@@ -8,12 +8,14 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { bin, eventually, startAside } from '../support/harness.mjs';
+import { bin, eventually, lookForLeaks, startAside } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { ScriptedModel } from '../support/scripted-model.mjs';
 import { shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const SEA = '# Sea\n\nThe herring swims in shoals along the northern coast.\n';
 const url = (name) => `/library/files/${name.split('/').map(encodeURIComponent).join('/')}`;

@@ -10,8 +10,10 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { begin, params, record, STDIN } from '../support/fastcgi.mjs';
-import { bin, startAside } from '../support/harness.mjs';
+import { bin, lookForLeaks, startAside } from '../support/harness.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const run = promisify(execFile);
 

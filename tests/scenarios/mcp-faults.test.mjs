@@ -4,11 +4,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { eventually, freePort } from '../support/harness.mjs';
+import { eventually, freePort, lookForLeaks } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { assertCallsAnswered, assertSettled, started } from '../support/started.mjs';
 import { Keeper } from '../support/walk.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const SAFE = { readOnlyHint: true };
 

@@ -6,12 +6,14 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
-import { eventually } from '../support/harness.mjs';
+import { eventually, lookForLeaks } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 import { Keeper } from '../support/walk.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const FORBIDDEN = 'not allowed by the policy of this Aside';
 

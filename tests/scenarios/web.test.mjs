@@ -8,12 +8,14 @@ import net from 'node:net';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
 
-import { eventually } from '../support/harness.mjs';
+import { eventually, lookForLeaks } from '../support/harness.mjs';
 import { Everything, ready } from '../support/everything.mjs';
 import { pdf } from '../support/pdf.mjs';
 import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, history, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
+
+lookForLeaks();
 
 const ON = { 'web.fetch': 'on', 'web.allow': '127.0.0.1' };
 

@@ -93,6 +93,17 @@ export async function eventually(step, { ms = PATIENCE_MS, what = step.toString(
   }
 }
 
+let leaks = 0;
+
+/**
+ * From here on programs that end look for what they leaked. It is a quarter of
+ * what a test costs, so a file asks for it where much is allocated in ways of
+ * its own; the unit tests and the runs in tests/strict/ look always.
+ */
+export function lookForLeaks() {
+  leaks = 1;
+}
+
 /**
  * nginx/run.conf.in with its blanks filled in, as the supervisor does it.
  * @param {{port: number, runDir: string, staticDir: string, prefix?: string,
@@ -138,7 +149,7 @@ function environment(options, dirs, modelUrl) {
   for (const [key, value] of Object.entries(conf)) {
     env[`ASIDE_${key.toUpperCase().replaceAll('.', '_')}`] = String(value);
   }
-  env.ASAN_OPTIONS = 'exitcode=99:detect_leaks=1';
+  env.ASAN_OPTIONS = `exitcode=99:detect_leaks=${leaks}`;
   env.UBSAN_OPTIONS = 'print_stacktrace=1';
   return { ...env, ...options.env };
 }
