@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "runtime/runtime.h"
+#include "runtime/run_inside.h"
 #include "sql/base/id.h"
 #include "sql/base/log.h"
 #include "sql/store_approval.h"
@@ -241,7 +241,8 @@ static enum rc told(struct step *s, const struct tool_call *t,
     return rc;
 }
 
-/* It is not made, so it uses nothing up. */
+/* One that was sent before may have been carried out: it is not made again, and
+ * that is all that is known. One that was not uses nothing up. */
 static enum rc refuse(struct step *s, struct tool_call *t,
                       enum policy_verdict v)
 {
@@ -254,19 +255,14 @@ static enum rc refuse(struct step *s, struct tool_call *t,
     }
     log_info(id_text(ID_TOOL_CALL, t->id, id), "%s: %s", t->name,
              REFUSAL[v].summary);
+    if (t->state == EFFECT_SENT) {
+        return settle_tool(s, t, EFFECT_UNKNOWN, CAUSE_NONE, settle_unknown);
+    }
     if (s->run.tool_calls.used > 0) {
         s->run.tool_calls.used--;
         s->save = true;
     }
-    if (t->state == EFFECT_PLANNED) {
-        return tool_settle_inside(s, t, true, result, REFUSAL[v].summary);
-    }
-    t->state = EFFECT_FAILED;
-    t->result = result;
-    t->summary = REFUSAL[v].summary;
-    t->error = REFUSAL[v].summary;
-    return store_tool_call_move(s->rt->store, &s->run, t, EFFECT_SENT,
-                                s->now_ms);
+    return tool_settle_inside(s, t, true, result, REFUSAL[v].summary);
 }
 
 /* One at a time: the next is asked about when this one is decided. */

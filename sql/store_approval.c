@@ -1,6 +1,8 @@
 /* store_approval.c - calls that wait for a person. */
 #include "sql/store_approval.h"
 
+#include <string.h>
+
 #include "sql/store_audit.h"
 #include "sql/store_priv.h"
 
@@ -148,6 +150,13 @@ static enum rc resume(struct store *st, struct run *r)
     return store_run_save(st, r);
 }
 
+/* Whether the model is told what this decision says. */
+static bool is_told(const struct approval *p, const struct approval_decision *d)
+{
+    return d->note == NULL ||
+           (p->note != NULL && strcmp(p->note, d->note) == 0);
+}
+
 static enum rc decide(struct store *st, struct store_call *call,
                       int64_t account_id, const struct approval *p,
                       const struct approval_decision *d, struct run *r)
@@ -155,7 +164,7 @@ static enum rc decide(struct store *st, struct store_call *call,
     const struct key_refs refs = {.run_id = p->run_id};
     enum rc rc;
 
-    if (p->state == d->state) {
+    if (p->state == d->state && is_told(p, d)) {
         call->replayed = true;
         return RC_OK;
     }

@@ -36,7 +36,8 @@ struct approval_decision {
                                 * UTF-8; NULL: none */
 };
 /* Decide; a Run that waited for it goes on. The same decision once more is a
- * replay. RC_CONFLICT: it was decided otherwise, or is void. RC_NOT_FOUND,
+ * replay, if it has no other note. RC_CONFLICT: it was decided otherwise, or is
+ * void. RC_NOT_FOUND,
  * RC_KEY_REUSED. */
 enum rc store_approval_decide(struct store *, struct store_call *, int64_t id,
                               const struct approval_decision *,

@@ -171,6 +171,9 @@ test('what is no decision is refused; a decision said twice is one', BOUND, asyn
   assert.deepEqual([replay.status, replay.json.replayed], [202, true]);
   const reused = await decide(id, 'once', {}, { key: 'k' });
   assert.deepEqual([reused.status, reused.json.code], [409, 'key_reused']);
+  // A word that nobody would be told is no replay.
+  const other = await decide(id, 'deny', { note: 'another word' });
+  assert.deepEqual([other.status, other.json.code], [409, 'already_decided']);
   const same = await decide(id, 'deny');
   assert.deepEqual([same.status, same.json.replayed, same.json.approval.note], [202, true, 'no']);
   const late = await decide(id, 'once');
@@ -421,6 +424,48 @@ test('R29 responder and runtime are killed while it waits: it comes back the sam
   await aside.restart('asided');
   const end = await whole(r.id);
   assert.deepEqual([end.run.state, end.tool_calls[0].state, made('write').length], ['completed', 'done', 1]);
+  await assertSettled(sql);
+});
+
+test('R29 what the policy forbids after a restart is not made, and what was sent before is not denied', BOUND, async (t) => {
+  const w = await stage(t, { 'policy.a__put': 'allow' });
+  const { model, aside, research, whole, run, sql, mcp, made, asks, decide } = w;
+  let hold = true;
+  mcp.tool('put', { idempotentHint: true }, (call) => (hold ? null : call.text('put')));
+  await mcp.say({ method: 'notifications/tools/list_changed' });
+  await mcp.wait(() => mcp.of('tools/list').length > 1, 'the list is asked for anew');
+  const begin = async (variables) => {
+    await aside.kill('asided');
+    aside.launch('asided', variables);
+    await aside.part('asided').logged(/mcp\.a ready/);
+  };
+  // One that is asked about; the person is late: the policy has become another.
+  model.next('research', (req, reply) => reply.call(['a__write', { n: 1 }]));
+  model.next('research', (req, reply) => {
+    assert.equal(JSON.parse(results(req)[0]).error, FORBIDDEN);
+    reply.report('# Done');
+  });
+  const one = await research('write it down');
+  const { id } = await asks(one.id);
+  await begin({ ASIDE_POLICY_A__WRITE: 'deny' });
+  assert.equal((await decide(id, 'run')).status, 202);
+  assert.equal((await whole(one.id)).tool_calls[0].state, 'failed');
+  assert.deepEqual(made('write'), []);
+  // One that was under way: whether it was carried out nobody knows.
+  let told;
+  model.next('research', (req, reply) => reply.call(['a__put', { n: 2 }]));
+  model.next('research', (req, reply) => {
+    told = JSON.parse(results(req)[0]).error;
+    reply.report('# Done');
+  });
+  const two = await research('put it there');
+  await mcp.wait(() => made('put').length === 1, 'it is called');
+  await begin({ ASIDE_POLICY_A__PUT: 'deny' });
+  const end = await whole(two.id);
+  assert.deepEqual([end.tool_calls[0].state, end.run.budget.tool_calls.used, made('put').length], ['unknown', 1, 1]);
+  assert.match(told, /outcome is unknown/);
+  hold = false;
+  assertCallsAnswered(model);
   await assertSettled(sql);
 });
 
