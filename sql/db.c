@@ -10,10 +10,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -473,13 +475,29 @@ static void configure(void)
     db_wal_register();
 }
 
+/* Nobody else may read it, however open its folder is: SQLite would make it for
+ * all to read. Its log gets the same rights. A file that is there is not
+ * opened: closing it would drop this process's locks on it. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
 static enum rc open_file(struct db *db, const char *path)
 {
     int flags = SQLITE_OPEN_NOMUTEX |
                 (db->read_only ? SQLITE_OPEN_READONLY
                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    int code = sqlite3_open_v2(path, &db->sqlite, flags, db_wal_name());
+    int code;
 
+    if (!db->read_only) {
+        make_private(path);
+    }
+    code = sqlite3_open_v2(path, &db->sqlite, flags, db_wal_name());
     if (code == SQLITE_OK) {
         return RC_OK;
     }

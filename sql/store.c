@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gen/schema.h"
 #include "sql/base/clock.h"
@@ -24,6 +25,7 @@ static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
     struct store *st = calloc(1, sizeof(*st));
     char path[4096];
     int len = snprintf(path, sizeof(path), "%s/aside.db", dir);
+    bool is_new;
     enum rc rc;
 
     if (st == NULL) {
@@ -36,6 +38,7 @@ static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
         return RC_INVALID;
     }
     opt.path = path;
+    is_new = !read_only && access(path, F_OK) != 0;
     st->busy_ms = busy_ms;
     st->heads = hash_heads_new();
     if (asprintf(&st->log, "%s-wal", path) < 0) {
@@ -48,6 +51,12 @@ static enum rc open_in(const char *dir, int64_t busy_ms, bool read_only,
         free(st->log);
         free(st);
         return rc;
+    }
+    if (is_new) {
+        log_warn(
+            NULL,
+            "there was no database in %s: a new one was made, and is empty",
+            dir);
     }
     *out = st;
     return RC_OK;

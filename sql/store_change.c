@@ -94,6 +94,19 @@ static enum rc check_cursor(struct store *st, int64_t after, int64_t as_of,
     return rc;
 }
 
+/* Whoever follows an account that is not there may hold what was one's. */
+static enum rc check_gone(struct store *st, int64_t after, bool *reset)
+{
+    struct dbq *q = db_use(st->db, STMT_CHANGE_ACCOUNT_GONE);
+    int64_t gone = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":after", after);
+    rc = db_one_i64(q, &gone);
+    *reset = gone != 0;
+    return rc;
+}
+
 enum rc store_change_page(struct store *st, int64_t account_id, int64_t after,
                           int64_t as_of, size_t max_n, size_t max_bytes,
                           struct arena *a, struct change_page *page)
@@ -106,7 +119,10 @@ enum rc store_change_page(struct store *st, int64_t account_id, int64_t after,
 
     *page = (struct change_page){.next = as_of};
     rc = check_cursor(st, after, as_of, &page->reset);
-    if (rc != RC_OK || page->reset || account_id == 0) {
+    if (rc == RC_OK && !page->reset && account_id == 0) {
+        return after > 0 ? check_gone(st, after, &page->reset) : RC_OK;
+    }
+    if (rc != RC_OK || page->reset) {
         return rc;
     }
     q = db_use(st->db, STMT_CHANGE_PAGE);

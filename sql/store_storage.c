@@ -64,6 +64,11 @@ const char *store_storage_word(enum storage storage)
     return word[storage];
 }
 
+enum rc store_storage_made(struct store *st, int64_t *made_ms)
+{
+    return db_one_i64(db_use(st->db, STMT_FACT_CREATED), made_ms);
+}
+
 static enum rc probe(struct store *st, void *arg)
 {
     enum rc rc = db_run_one(db_use(st->db, STMT_ARCHIVE_PROBE));

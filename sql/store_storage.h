@@ -23,6 +23,8 @@ enum storage store_storage(void);
 enum storage store_storage_look(struct store *);
 /* "ok", "full" ... */
 const char *store_storage_word(enum storage);
+/* When the database was made, in Unix milliseconds; a restored one keeps it. */
+enum rc store_storage_made(struct store *, int64_t *made_ms) RC_MUST_CHECK;
 /* Write something that changes nothing, to find out. In no transaction. */
 enum rc store_storage_probe(struct store *) RC_MUST_CHECK;
 

@@ -20,6 +20,8 @@
 
 #include "runtime/cmd/doctor.h"
 #include "sql/base/doorbell.h"
+#include "sql/library_files.h"
+#include "sql/store_access.h"
 #include "sql/store_lease.h"
 #include "sql/store_storage.h"
 
@@ -126,9 +128,31 @@ static void look_at_data(struct doctor *d)
                fault == NULL ? path : fault);
 }
 
+/* Files that somebody has added, and nobody in the database: another one was
+ * here, before the folder, the disk below it or the file was lost. */
+static bool is_begun_anew(struct doctor *d)
+{
+    struct account *list = NULL;
+    size_t n = 1;
+
+    return store_account_list(d->cmd->store, 1, d->cmd->arena, &list, &n) ==
+               RC_OK &&
+           n == 0 && library_files_exist(d->cmd->conf.data);
+}
+
+static const char *made_at(struct doctor *d, char at[CMD_TIME_BYTES])
+{
+    int64_t made_ms = 0;
+
+    return store_storage_made(d->cmd->store, &made_ms) == RC_OK
+               ? cmd_time(made_ms, at)
+               : "a time that cannot be read";
+}
+
 static void look_at_database(struct doctor *d)
 {
     enum rc rc = cmd_try_store(d->cmd, CMD_LOOK);
+    char at[CMD_TIME_BYTES];
     enum storage storage;
 
     if (rc != RC_OK) {
@@ -138,8 +162,17 @@ static void look_at_database(struct doctor *d)
         return;
     }
     storage = store_storage_look(d->cmd->store);
-    if (storage == STORAGE_OK) {
-        doctor_say(d, DOCTOR_FINE, "database", "opens");
+    if (storage == STORAGE_OK && is_begun_anew(d)) {
+        doctor_say(d, DOCTOR_FAULT, "database",
+                   arena_printf(d->cmd->arena,
+                                "was made anew at %s and has no account, but "
+                                "library/ holds files: put aside.db back, or "
+                                "restore a backup",
+                                made_at(d, at)));
+    } else if (storage == STORAGE_OK) {
+        doctor_say(d, DOCTOR_FINE, "database",
+                   arena_printf(d->cmd->arena, "opens; it was made at %s",
+                                made_at(d, at)));
     } else {
         doctor_say(d, DOCTOR_FAULT, "database",
                    arena_printf(d->cmd->arena,

@@ -333,6 +333,24 @@ static void say_ready(void *arg)
     (void)fflush(stdout);
 }
 
+/* What is started again where the database was would make an empty one. */
+static bool has_database(void *arg)
+{
+    const char *dir = getenv("ASIDE_DATA");
+    char path[PATH_MAX];
+
+    (void)arg;
+    if (dir == NULL || place_join(path, dir, "/aside.db") != RC_OK ||
+        access(path, F_OK) == 0 || errno != ENOENT) {
+        return true;
+    }
+    log_error(NULL,
+              "%s is gone, and was there: put it back, or restore a backup "
+              "with `aside restore`; a start now would begin with an empty one",
+              path);
+    return false;
+}
+
 static enum rc prepare(struct run *r, int argc, char **argv)
 {
     enum rc rc = options_read(r, argc, argv);
@@ -396,6 +414,7 @@ int cmd_run(int argc, char **argv)
             .health_path = r->health_path,
             .ready_ms = r->wait_s * INT64_C(1000),
             .ready = say_ready,
+            .may_go_on = has_database,
             .arg = r,
         };
 

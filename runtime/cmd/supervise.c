@@ -204,6 +204,11 @@ static void child_end_noted(struct supervisor *s, size_t i, int64_t now_ms)
         stop_begin(s, 1, now_ms);
         return;
     }
+    if (s->ready && !s->opt->may_go_on(s->opt->arg)) {
+        log_error(name, "%s, and is not started again", c->last);
+        stop_begin(s, 1, now_ms);
+        return;
+    }
     log_warn(name, "%s, starts again in %lld ms", c->last,
              (long long)c->backoff_ms);
     c->due_ms = now_ms + c->backoff_ms;

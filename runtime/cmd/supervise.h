@@ -12,6 +12,7 @@
 #ifndef ASIDE_RUNTIME_SUPERVISE_H
 #define ASIDE_RUNTIME_SUPERVISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,11 +34,15 @@ struct supervise_options {
     const char *health_path;
     int64_t ready_ms;         /* how long that may take */
     void (*ready)(void *arg); /* called once when it does */
+    /* Asked before a part is started again, once all was ready: false, having
+     * said why, ends everything. */
+    bool (*may_go_on)(void *arg);
     void *arg;
 };
 
 /* Start the parts and keep them running. Blocks. Returns the exit status: 0
- * after an orderly stop, 1 if the start failed (what was missing is logged).
+ * after an orderly stop, 1 if the start failed (what was missing is logged) or
+ * it may not go on.
  * No part is left running in either case. */
 int supervise_run(const struct supervise_options *);
 

@@ -36,7 +36,7 @@ struct doorbell {
 
 static bool create(const struct doorbell *d)
 {
-    int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    int fd = open(d->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
 
     if (fd < 0) {
         return false;

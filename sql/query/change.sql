@@ -19,6 +19,12 @@ SELECT seq, kind, account_id, conversation_id, run_id, ref, revision, part, body
  ORDER BY seq
  LIMIT :limit;
 
+-- stmt: CHANGE_ACCOUNT_GONE read params=1 cols=1
+-- Has an account been deleted since?
+SELECT EXISTS (SELECT 1 FROM change INDEXED BY change_deleted
+                WHERE kind = 'conversation.deleted' AND seq > :after
+                  AND conversation_id IS NULL);
+
 -- stmt: CHANGE_OLDEST read params=0 cols=1
 SELECT COALESCE(min(seq), 0) FROM change;
 

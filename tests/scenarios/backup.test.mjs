@@ -84,6 +84,11 @@ test('a backup beside writers is one checked file with every receipt that was re
   }
   await Promise.all(writers.map((w) => w.end()));
   assert.equal((await stat(file)).mode & 0o777, 0o600);
+  // Whoever else has an account here reads nothing, however open the folder is.
+  await aside.api('GET', '/search?q=x');
+  for (const name of await readdir(aside.dataDir)) {
+    assert.equal((await stat(path.join(aside.dataDir, name))).mode & 0o077, 0, name);
+  }
   assert.equal(await ask(file, 'SELECT name, CAST(data AS TEXT) FROM sqlar'),
     'library/me/notes/sea.md|# Sea\n\nHerring.');
   // It is one file: nothing lies beside it, and a name that is taken stays as it is.

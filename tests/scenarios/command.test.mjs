@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -470,6 +470,12 @@ test('doctor finds nothing wrong with what works, and names each usual fault', B
     JSON.stringify(well.of));
   assert.deepEqual(Object.keys(well.of), ['SQLite', 'data', 'database', 'inotify', 'descriptors', 'runtime', 'socket',
     'model', 'web server', 'large bodies', 'held polls']);
+  assert.match(well.of.database.text, /it was made at 20/);
+  const anew = path.join(aside.dir, 'anew');
+  await mkdir(path.join(anew, 'library', 'me'), { recursive: true, mode: 0o700 });
+  await asJson({ ...aside.env, ASIDE_DATA: anew }, 'account', 'add', 'me');
+  await promisify(execFile)('sqlite3', [path.join(anew, 'aside.db'), 'DELETE FROM account']);
+  await fault('database', /was made anew at .* holds files: put aside\.db back/, [], { ASIDE_DATA: anew });
   const bare = await doctor();
   assert.deepEqual([bare.code, bare.of['web server'].verdict], [0, 'not tried']);
 

@@ -163,7 +163,12 @@ test('an account that is deleted leaves no word in any file, beside processes at
   for (const word of words.filter((w) => w !== title)) {
     assert.ok(before.some(([, bytes]) => bytes.includes(word)), `${word} is somewhere`);
   }
+  const shown = (await aside.api('GET', '/overview')).json.as_of;
   assert.equal((await done(aside, 'account', 'delete', '--json', 'me')).deleted, 'me');
+  // A page that is open drops what it shows, once.
+  const poll = async (after) => (await aside.api('GET', `/changes?after=${after}&wait=0`)).json;
+  assert.equal((await poll(shown)).reset, true);
+  assert.equal((await poll((await aside.api('GET', '/overview')).json.as_of)).reset, false);
   const after = await bytesOf(aside.dataDir);
   for (const word of words) {
     assert.deepEqual(after.filter(([, bytes]) => bytes.includes(word)).map(([n]) => n), [], `${word} is nowhere`);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -66,6 +66,21 @@ test('R29 a killed runtime is started again and the same Run completes', BOUND, 
   assert.equal(ended.state, 'completed');
   assert.equal(aside.feed.state.runs.size, 1);
   assert.equal(model.requests.length, 2);
+});
+
+test('when the data folder is gone for good, nothing is begun anew in its place', BOUND, async (t) => {
+  const model = await ScriptedModel.start({ t });
+  const aside = await start(t, { ASIDE_MODEL_URL: model.url, ASIDE_MODEL_NAME: 'scripted' });
+  const data = path.join(aside.dir, 'data');
+  assert.match(aside.program.log, /there was no database in .*: a new one was made, and is empty/);
+  await rename(data, `${data}-away`);
+  await mkdir(data);
+  const refused = await request(aside.port, 'POST', '/api/v1/conversations', { body: '{}',
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'a' } });
+  assert.equal(refused.status, 503);
+  assert.equal((await aside.program.ended).code, 1);
+  assert.match(aside.program.log, /aside.db is gone, and was there: .*aside restore/);
+  assert.deepEqual((await readdir(data)).filter((name) => name.startsWith('aside.db')), []);
 });
 
 test('the words of the README\'s tour do what it says', BOUND, async (t) => {
