@@ -92,6 +92,15 @@ static const struct {
      "prose abc\nprose d\nprose e\nh2 f\nh3 g\n"},
     {"cut within a tag", "<p>one</p><p cla", "prose one\n"},
     {"cut within a comment", "<p>one</p><!-- two", "prose one\n"},
+    {"a page that leads on",
+     "<title>Moved</title><meta http-equiv=Refresh content=\"0; URL='/a'\">",
+     "title Moved\nprose This page leads on to another by itself.\n"},
+    {"a page that leads on, with text",
+     "<meta http-equiv=refresh content='5;url=/a'><p>one", "prose one\n"},
+    {"a page that is only read again",
+     "<meta http-equiv=refresh content='5'>"
+     "<meta http-equiv=refresh content='0;url=javascript:x'>",
+     ""},
     {"empty", "", ""},
     {"no markup at all", "just words", "prose just words\n"},
 };

@@ -124,6 +124,7 @@ struct page {
     int pre_depth;     /* of the outermost open <pre>; 0: none */
     int link_depth;    /* of the open link; 0: none */
     struct buf href;   /* of the open link */
+    struct buf leads;  /* where the page leads on to by itself */
     size_t words_at;   /* where its words begin in text */
     int list_level;
     int cell_depth; /* of the open cell; 0: none */
@@ -558,6 +559,25 @@ static bool leads_somewhere(const char *href)
             strncasecmp(href, "https:", 6) == 0);
 }
 
+/* <meta http-equiv="refresh" content="0; url='/there'"> */
+static void keep_refresh(struct page *pg, const xmlChar **atts)
+{
+    const char *kind = attribute(atts, "http-equiv");
+    const char *at = attribute(atts, "content");
+
+    at = kind != NULL && at != NULL && strcasecmp(kind, "refresh") == 0
+             ? strcasestr(at, "url=")
+             : NULL;
+    if (at == NULL || pg->leads.len > 0) {
+        return;
+    }
+    at += strlen("url=");
+    at += strspn(at, " \t\n\r'\"");
+    if (strlen(at) <= MAX_HREF_BYTES && leads_somewhere(at)) {
+        buf_add(&pg->leads, at, strcspn(at, "'\""));
+    }
+}
+
 static void start_link(struct page *pg, const xmlChar **atts)
 {
     const char *href = attribute(atts, "href");
@@ -671,6 +691,9 @@ static void on_start(void *arg, const xmlChar *xml_name, const xmlChar **atts)
         xmlStopParser(pg->parser);
         return;
     }
+    if (strcmp(name, "meta") == 0) {
+        keep_refresh(pg, atts);
+    }
     if (pg->skip_depth > 0) {
         return;
     }
@@ -776,6 +799,7 @@ static void page_init(struct page *pg, bool keep_site)
     buf_init(&pg->blocks, MAX_TEXT_BYTES);
     buf_init(&pg->links, MAX_LINKS_BYTES);
     buf_init(&pg->href, MAX_HREF_BYTES);
+    buf_init(&pg->leads, MAX_HREF_BYTES);
     buf_init(&pg->title, MAX_TEXT_BYTES);
     buf_init(&pg->text, MAX_TEXT_BYTES);
 }
@@ -785,6 +809,7 @@ static void page_free(struct page *pg)
     buf_free(&pg->blocks);
     buf_free(&pg->links);
     buf_free(&pg->href);
+    buf_free(&pg->leads);
     buf_free(&pg->title);
     buf_free(&pg->text);
 }
@@ -795,8 +820,21 @@ static bool lacked_memory(const struct page *pg)
     return pg->lacked_memory || pg->parser->input == NULL ||
            pg->parser->errNo == XML_ERR_NO_MEMORY ||
            pg->blocks.rc == RC_NOMEM || pg->links.rc == RC_NOMEM ||
-           pg->href.rc == RC_NOMEM || pg->title.rc == RC_NOMEM ||
-           pg->text.rc == RC_NOMEM;
+           pg->href.rc == RC_NOMEM || pg->leads.rc == RC_NOMEM ||
+           pg->title.rc == RC_NOMEM || pg->text.rc == RC_NOMEM;
+}
+
+/* A page without text that leads on by itself says where. */
+static void give_refresh(struct page *pg)
+{
+    if (pg->total_bytes == 0 && pg->leads.len > 0) {
+        begin_block(pg, BLOCK_PROSE);
+        clear(pg, &pg->href);
+        buf_add(&pg->href, pg->leads.data, pg->leads.len);
+        buf_puts(&pg->text, "This page leads on to another by itself.");
+        end_link(pg);
+        begin_block(pg, BLOCK_PROSE);
+    }
 }
 
 /* utf8 is valid; the declarations within the page are passed over. */
@@ -820,6 +858,7 @@ static enum rc parse(struct page *pg, const struct buf *utf8)
         HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
             HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
     begin_block(pg, BLOCK_PROSE);
+    give_refresh(pg);
     lacked = lacked_memory(pg);
     htmlFreeParserCtxt(pg->parser);
     pg->parser = NULL;

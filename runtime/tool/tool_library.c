@@ -129,13 +129,23 @@ static void search(struct tool_work *w, const cJSON *args)
     r->summary = summary_of(w->mem, r->n_passages, query);
 }
 
+/* Text, as it is given, or the number that it looks like; 0: none. */
+static int64_t passage_id(const cJSON *args)
+{
+    int64_t id = 0;
+
+    if (json_i64(args, "id", &id) != RC_OK) {
+        id = strtoll(json_str(args, "id", ""), NULL, 10);
+    }
+    return id;
+}
+
 static void read_pages(struct tool_work *w, const cJSON *args)
 {
     struct tool_result *r = &w->result;
-    const char *id = json_str(args, "id", "");
     char owner[LIBRARY_FILES_OWNER_BYTES];
     struct library_place place = {.owner = owner,
-                                  .passage_id = strtoll(id, NULL, 10),
+                                  .passage_id = passage_id(args),
                                   .path = json_str(args, "location", ""),
                                   .from = -1,
                                   .max_bytes = READ_BYTES};
