@@ -18,20 +18,15 @@
 
 #include "runtime/document/reader.h"
 #include "runtime/runtime.h"
+#include "runtime/tool/web_part.h"
 #include "runtime/tool/web_turns.h"
 #include "sql/base/clock.h"
-#include "sql/base/hash.h"
 #include "sql/base/json.h"
-#include "sql/base/utf8.h"
 #include "sql/store_page.h"
 
-#define HOPS_MAX    5 /* redirects */
-#define READ_BYTES  6000
-#define READ_MAX    40 /* passages */
-#define LINKS_MAX   20
-#define HEAD_BYTES  1024
-#define HOST_BYTES  256
-#define SHOWN_BYTES 80
+#define HOPS_MAX   5 /* redirects */
+#define HEAD_BYTES 1024
+#define HOST_BYTES 256
 /* Until a name may be looked up that has to wait. */
 #define LOOK_UP_MS 200
 
@@ -105,177 +100,14 @@ static void finish(struct fetch *f)
 
 /* --- the result ----------------------------------------------------------------- */
 
-/* The same words of the same page are the same passage; others are not, even if
- * they stand in the same place. */
-static const char *passage_id(struct arena *a, const char *location,
-                              const char *text)
-{
-    const struct hash_part parts[] = {{location, strlen(location)},
-                                      {text, strlen(text)}};
-    uint8_t hash[HASH_BYTES];
-    char hex[2 * HASH_BYTES + 1];
-
-    hash_parts(parts, 2, hash);
-    hash_hex(hash, hex);
-    return arena_printf(a, "web:%.24s", hex);
-}
-
-static bool take_passage(struct fetch *f, const char *title, const cJSON *in,
-                         struct passage *p)
-{
-    struct arena *a = f->w->mem;
-
-    *p = (struct passage){.title = title,
-                          .location = f->page.location,
-                          .heading =
-                              arena_strdup(a, json_str(in, "heading", "")),
-                          .text = arena_strdup(a, json_str(in, "text", ""))};
-    if (p->heading == NULL || p->text == NULL) {
-        return false;
-    }
-    p->id = passage_id(a, p->location, p->text);
-    return p->id != NULL;
-}
-
-/* Passages from f->from on, as many as are told at once. *next: the first that
- * is not. */
-static bool take_passages(struct fetch *f, const char *title, const cJSON *list,
-                          int64_t *next)
-{
-    struct tool_result *r = &f->w->result;
-    struct passage *out =
-        arena_alloc(f->w->mem, READ_MAX * sizeof(struct passage));
-    const cJSON *in = NULL;
-    int64_t i = 0;
-    size_t bytes = 0;
-
-    if (out == NULL) {
-        return false;
-    }
-    cJSON_ArrayForEach(in, list)
-    {
-        size_t len = strlen(json_str(in, "text", ""));
-
-        if (i++ < f->from) {
-            continue;
-        }
-        if (r->n_passages == READ_MAX ||
-            (bytes > 0 && bytes + len > READ_BYTES)) {
-            i--;
-            break;
-        }
-        bytes += len;
-        if (!take_passage(f, title, in, &out[r->n_passages])) {
-            return false;
-        }
-        r->n_passages++;
-    }
-    r->passages = out;
-    *next = i;
-    return true;
-}
-
-static bool is_listed(const struct link *links, size_t n, const char *url)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(links[i].url, url) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of the passages from f->from to next. */
-static void take_links(struct fetch *f, const cJSON *list, int64_t next)
-{
-    struct tool_result *r = &f->w->result;
-    struct arena *a = f->w->mem;
-    struct link *out = arena_alloc(a, LINKS_MAX * sizeof(struct link));
-    const cJSON *in = NULL;
-    char url[HTTP_URL_BYTES];
-
-    if (out == NULL) {
-        return;
-    }
-    cJSON_ArrayForEach(in, list)
-    {
-        struct link *l = &out[r->n_links];
-        int64_t at = -1;
-
-        if (r->n_links + 1 == LINKS_MAX || json_i64(in, "at", &at) != RC_OK ||
-            at < f->from || at >= next ||
-            http_url_clean(f->page.location, json_str(in, "href", ""), url) !=
-                NULL ||
-            strcmp(url, f->page.location) == 0 ||
-            is_listed(out, r->n_links, url)) {
-            continue;
-        }
-        l->url = arena_strdup(a, url);
-        l->text = arena_strdup(a, json_str(in, "text", ""));
-        r->n_links += l->url != NULL && l->text != NULL ? 1 : 0;
-    }
-    r->links = out;
-}
-
-/* "7 passages of “Tides”" */
-static const char *summary_of(struct fetch *f, const char *title)
-{
-    size_t n = f->w->result.n_passages;
-    size_t keep = utf8_clip(title, strlen(title), SHOWN_BYTES);
-    const char *text = arena_printf(
-        f->w->mem, "%zu passage%s of \xe2\x80\x9c%.*s%s\xe2\x80\x9d", n,
-        n == 1 ? "" : "s", (int)keep, title,
-        title[keep] != '\0' ? "\xe2\x80\xa6" : "");
-
-    return text != NULL ? text : "";
-}
-
-static void take_part(struct fetch *f, const cJSON *tree)
-{
-    struct tool_result *r = &f->w->result;
-    const cJSON *list = json_get(tree, "passages");
-    const char *title = json_str(tree, "title", "");
-    int64_t next = 0;
-
-    title =
-        arena_strdup(f->w->mem, title[0] != '\0' ? title : f->page.location);
-    if (title == NULL || !take_passages(f, title, list, &next)) {
-        fail(f, NULL);
-        return;
-    }
-    if (r->n_passages == 0) {
-        fail(f, "from: the page ends before that");
-        return;
-    }
-    take_links(f, json_get(tree, "links"), next);
-    r->title = title;
-    r->location = f->page.location;
-    r->has_more = next < cJSON_GetArraySize(list);
-    r->next_from = r->has_more ? next : 0;
-    if (!r->has_more && cJSON_IsTrue(json_get(tree, "cut"))) {
-        r->note = "The page is longer than what is read of it: this is not its "
-                  "end.";
-    }
-    r->summary = summary_of(f, title);
-}
-
-/* f->page is there: what was asked for of it. */
 static void take_page(struct fetch *f)
 {
-    cJSON *tree = NULL;
-    const char *error;
+    const char *why =
+        web_part_take(f->w->mem, &f->page, f->from, &f->w->result);
 
-    if (json_parse(f->page.body, strlen(f->page.body), &tree, NULL) != RC_OK) {
-        fail(f, "it could not be read");
-        return;
+    if (why != NULL) {
+        fail(f, why);
     }
-    error = json_str(tree, "error", "");
-    if (error[0] != '\0') {
-        fail(f, arena_strdup(f->w->mem, error));
-    } else {
-        take_part(f, tree);
-    }
-    json_free(tree);
 }
 
 /* Keep it with the Run, too. */
