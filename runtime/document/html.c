@@ -9,6 +9,7 @@
 #include <libxml/parser.h>
 
 #include "runtime/document/charset.h"
+#include "runtime/document/html_names.h"
 #include "sql/base/buf.h"
 #include "sql/base/utf8.h"
 
@@ -28,80 +29,6 @@
 #define MAX_LINKS_BYTES (1u << 20)
 /* A row beyond this is layout and no data. */
 #define MAX_ROW_BYTES 2000
-
-enum element {
-    ELEMENT_INLINE = 0, /* anything not named below */
-    ELEMENT_DROP,       /* never text: scripts and the like */
-    ELEMENT_SITE,       /* the site's, not the page's */
-    ELEMENT_PAGE_PART,  /* header, footer: the site's outside of an article */
-    ELEMENT_ARTICLE,
-    ELEMENT_TITLE,
-    ELEMENT_HEADING,
-    ELEMENT_BLOCK,
-    ELEMENT_PRE,
-    ELEMENT_BREAK,
-    ELEMENT_LINK,
-    ELEMENT_RAISED, /* <sup> */
-    ELEMENT_LIST,
-    ELEMENT_ITEM,
-    ELEMENT_TERM,
-    ELEMENT_TABLE,
-    ELEMENT_ROW,
-    ELEMENT_HEAD_CELL,
-    ELEMENT_CELL,
-    ELEMENT__MAX
-};
-
-/* By name, ordered for bsearch. */
-static const struct named {
-    const char *name;
-    enum element element;
-} ELEMENTS[] = {
-    {"a", ELEMENT_LINK},           {"address", ELEMENT_BLOCK},
-    {"article", ELEMENT_ARTICLE},  {"aside", ELEMENT_BLOCK},
-    {"audio", ELEMENT_DROP},       {"blockquote", ELEMENT_BLOCK},
-    {"body", ELEMENT_BLOCK},       {"br", ELEMENT_BREAK},
-    {"button", ELEMENT_SITE},      {"canvas", ELEMENT_DROP},
-    {"caption", ELEMENT_BLOCK},    {"center", ELEMENT_BLOCK},
-    {"dd", ELEMENT_ITEM},          {"details", ELEMENT_BLOCK},
-    {"div", ELEMENT_BLOCK},        {"dl", ELEMENT_BLOCK},
-    {"dt", ELEMENT_TERM},          {"fieldset", ELEMENT_BLOCK},
-    {"figcaption", ELEMENT_BLOCK}, {"figure", ELEMENT_BLOCK},
-    {"footer", ELEMENT_PAGE_PART}, {"form", ELEMENT_SITE},
-    {"h1", ELEMENT_HEADING},       {"h2", ELEMENT_HEADING},
-    {"h3", ELEMENT_HEADING},       {"h4", ELEMENT_HEADING},
-    {"h5", ELEMENT_HEADING},       {"h6", ELEMENT_HEADING},
-    {"header", ELEMENT_PAGE_PART}, {"hr", ELEMENT_BLOCK},
-    {"iframe", ELEMENT_DROP},      {"li", ELEMENT_ITEM},
-    {"listing", ELEMENT_PRE},      {"main", ELEMENT_ARTICLE},
-    {"math", ELEMENT_DROP},        {"menu", ELEMENT_SITE},
-    {"nav", ELEMENT_SITE},         {"noscript", ELEMENT_DROP},
-    {"object", ELEMENT_DROP},      {"ol", ELEMENT_LIST},
-    {"option", ELEMENT_SITE},      {"p", ELEMENT_BLOCK},
-    {"pre", ELEMENT_PRE},          {"script", ELEMENT_DROP},
-    {"section", ELEMENT_BLOCK},    {"select", ELEMENT_SITE},
-    {"style", ELEMENT_DROP},       {"summary", ELEMENT_BLOCK},
-    {"sup", ELEMENT_RAISED},       {"svg", ELEMENT_DROP},
-    {"table", ELEMENT_TABLE},      {"tbody", ELEMENT_BLOCK},
-    {"td", ELEMENT_CELL},          {"template", ELEMENT_DROP},
-    {"textarea", ELEMENT_SITE},    {"tfoot", ELEMENT_BLOCK},
-    {"th", ELEMENT_HEAD_CELL},     {"thead", ELEMENT_BLOCK},
-    {"title", ELEMENT_TITLE},      {"tr", ELEMENT_ROW},
-    {"ul", ELEMENT_LIST},          {"video", ELEMENT_DROP},
-    {"xmp", ELEMENT_PRE},
-};
-
-/* Words in class and id that name what belongs to the site. */
-static const char *const SITE_WORDS[] = {
-    "breadcrumb",  "breadcrumbs",
-    "fancy_toc",   "menu",
-    "nav",         "navbar",
-    "navigation",  "nosearch",
-    "searchmenu",  "sidebar",
-    "site-footer", "site-header",
-    "skip-link",   "table-of-contents",
-    "toc",
-};
 
 /* Words and address follow it, each with its NUL. */
 struct link {
@@ -143,20 +70,6 @@ struct page {
     bool is_full;       /* more blocks than are kept: what follows is not */
     bool lacked_memory; /* a text was lost */
 };
-
-static int compare_named(const void *name, const void *entry)
-{
-    return strcmp(name, ((const struct named *)entry)->name);
-}
-
-static enum element element_of(const char *name)
-{
-    const struct named *e =
-        bsearch(name, ELEMENTS, sizeof(ELEMENTS) / sizeof(ELEMENTS[0]),
-                sizeof(ELEMENTS[0]), compare_named);
-
-    return e == NULL ? ELEMENT_INLINE : e->element;
-}
 
 /* --- blocks ------------------------------------------------------------ */
 
@@ -389,73 +302,21 @@ static void on_text(void *arg, const xmlChar *s, int len)
 
 /* --- elements ---------------------------------------------------------- */
 
-static bool is_site_word(const char *word, size_t len)
-{
-    for (size_t i = 0; i < sizeof(SITE_WORDS) / sizeof(SITE_WORDS[0]); i++) {
-        if (strlen(SITE_WORDS[i]) == len &&
-            strncasecmp(SITE_WORDS[i], word, len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a class or id names something of the site. */
-static bool has_site_word(const char *value)
-{
-    while (*value != '\0') {
-        size_t len = strcspn(value, " \t\n");
-
-        if (is_site_word(value, len)) {
-            return true;
-        }
-        value += len;
-        value += strspn(value, " \t\n");
-    }
-    return false;
-}
-
-static bool is_site(const xmlChar **atts)
-{
-    for (size_t i = 0; atts != NULL && atts[i] != NULL; i += 2) {
-        const char *name = (const char *)atts[i];
-        const char *value = (const char *)atts[i + 1];
-
-        if (strcmp(name, "hidden") == 0) {
-            return true;
-        }
-        if (value == NULL) {
-            continue;
-        }
-        if ((strcmp(name, "class") == 0 || strcmp(name, "id") == 0) &&
-            has_site_word(value)) {
-            return true;
-        }
-        if (strcmp(name, "role") == 0 && strcasecmp(value, "navigation") == 0) {
-            return true;
-        }
-        if (strcmp(name, "aria-hidden") == 0 && strcmp(value, "true") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_left_out(struct page *pg, const char *name, enum element element,
-                        const xmlChar **atts)
+static bool is_left_out(struct page *pg, const char *name,
+                        enum html_element element, const xmlChar **atts)
 {
     bool site;
 
-    if (element == ELEMENT_DROP) {
+    if (element == HTML_DROP) {
         return true;
     }
     if (pg->keep_site || strcmp(name, "body") == 0 ||
         strcmp(name, "html") == 0) {
         return false;
     }
-    site = element == ELEMENT_SITE ||
-           (element == ELEMENT_PAGE_PART && pg->article_depth == 0) ||
-           is_site(atts);
+    site = element == HTML_SITE ||
+           (element == HTML_PAGE_PART && pg->article_depth == 0) ||
+           html_names_is_site((const char *const *)atts);
     pg->left_out_site = pg->left_out_site || site;
     return site;
 }
@@ -479,7 +340,7 @@ static void start_cell(struct page *pg, bool head)
     pg->cell_depth = pg->depth;
 }
 
-static void start_small_block(struct page *pg, enum element element)
+static void start_small_block(struct page *pg, enum html_element element)
 {
     bool line;
 
@@ -490,10 +351,10 @@ static void start_small_block(struct page *pg, enum element element)
         pg->space = pg->text.len > 0;
         return;
     }
-    line = element == ELEMENT_ITEM || element == ELEMENT_TERM;
+    line = element == HTML_ITEM || element == HTML_TERM;
     begin_block(pg, line ? BLOCK_LINE : plain_kind(pg));
     if (line) {
-        pg->item_starts = element == ELEMENT_ITEM;
+        pg->item_starts = element == HTML_ITEM;
     }
 }
 
@@ -620,62 +481,62 @@ static void end_link(struct page *pg)
     clear(pg, &pg->href);
 }
 
-static void start(struct page *pg, const char *name, enum element element,
+static void start(struct page *pg, const char *name, enum html_element element,
                   const xmlChar **atts)
 {
     switch (element) {
-    case ELEMENT_TITLE:
+    case HTML_TITLE:
         begin_block(pg, BLOCK_TITLE);
         pg->title_depth = pg->depth;
         break;
-    case ELEMENT_HEADING:
+    case HTML_HEADING:
         start_heading(pg, name);
         break;
-    case ELEMENT_PRE:
+    case HTML_PRE:
         start_pre(pg);
         break;
-    case ELEMENT_BREAK:
+    case HTML_BREAK:
         if (pg->pre_depth > 0) {
             buf_putc(&pg->text, '\n');
         } else {
             pg->space = pg->text.len > 0;
         }
         break;
-    case ELEMENT_LIST:
-        start_small_block(pg, ELEMENT_BLOCK);
+    case HTML_LIST:
+        start_small_block(pg, HTML_BLOCK);
         pg->list_level++;
         break;
-    case ELEMENT_TABLE:
+    case HTML_TABLE:
         begin_block(pg, BLOCK_PROSE);
         pg->cell_depth = 0;
         break;
-    case ELEMENT_ROW:
+    case HTML_ROW:
         start_row(pg);
         break;
-    case ELEMENT_HEAD_CELL:
-    case ELEMENT_CELL:
-        start_cell(pg, element == ELEMENT_HEAD_CELL);
+    case HTML_HEAD_CELL:
+    case HTML_CELL:
+        start_cell(pg, element == HTML_HEAD_CELL);
         break;
-    case ELEMENT_ARTICLE:
-    case ELEMENT_PAGE_PART:
-    case ELEMENT_BLOCK:
-    case ELEMENT_ITEM:
-    case ELEMENT_TERM:
-    case ELEMENT_SITE:
+    case HTML_ARTICLE:
+    case HTML_PAGE_PART:
+    case HTML_BLOCK:
+    case HTML_ITEM:
+    case HTML_TERM:
+    case HTML_SITE:
         start_small_block(pg, element);
         break;
-    case ELEMENT_LINK:
+    case HTML_LINK:
         start_link(pg, atts);
         break;
-    case ELEMENT_RAISED:
+    case HTML_RAISED:
         start_raised(pg);
         break;
-    case ELEMENT_INLINE:
-    case ELEMENT_DROP:
-    case ELEMENT__MAX:
+    case HTML_INLINE:
+    case HTML_DROP:
+    case HTML__MAX:
         break;
     }
-    if (element == ELEMENT_ARTICLE && pg->article_depth == 0) {
+    if (element == HTML_ARTICLE && pg->article_depth == 0) {
         pg->article_depth = pg->depth;
     }
 }
@@ -684,7 +545,7 @@ static void on_start(void *arg, const xmlChar *xml_name, const xmlChar **atts)
 {
     struct page *pg = arg;
     const char *name = (const char *)xml_name;
-    enum element element = element_of(name);
+    enum html_element element = html_names_element(name);
 
     pg->depth++;
     if (pg->depth > HTML_MAX_DEPTH || pg->is_full) {
@@ -725,53 +586,53 @@ static void end_title(struct page *pg)
     pg->title_depth = 0;
 }
 
-static void end(struct page *pg, enum element element)
+static void end(struct page *pg, enum html_element element)
 {
     switch (element) {
-    case ELEMENT_TITLE:
+    case HTML_TITLE:
         end_title(pg);
         break;
-    case ELEMENT_PRE:
+    case HTML_PRE:
         if (pg->pre_depth == pg->depth) {
             pg->pre_depth = 0;
             begin_block(pg, plain_kind(pg));
         }
         break;
-    case ELEMENT_HEADING:
+    case HTML_HEADING:
         if (pg->pre_depth == 0) {
             begin_block(pg, plain_kind(pg));
         }
         break;
-    case ELEMENT_LIST:
+    case HTML_LIST:
         pg->list_level -= pg->list_level > 0;
-        start_small_block(pg, ELEMENT_BLOCK);
+        start_small_block(pg, HTML_BLOCK);
         break;
-    case ELEMENT_ITEM:
-    case ELEMENT_TERM:
-    case ELEMENT_ARTICLE:
-    case ELEMENT_PAGE_PART:
-    case ELEMENT_BLOCK:
-    case ELEMENT_SITE:
-        start_small_block(pg, ELEMENT_BLOCK);
+    case HTML_ITEM:
+    case HTML_TERM:
+    case HTML_ARTICLE:
+    case HTML_PAGE_PART:
+    case HTML_BLOCK:
+    case HTML_SITE:
+        start_small_block(pg, HTML_BLOCK);
         break;
-    case ELEMENT_ROW:
-    case ELEMENT_TABLE:
+    case HTML_ROW:
+    case HTML_TABLE:
         if (pg->pre_depth == 0) {
             end_row(pg);
         }
         break;
-    case ELEMENT_HEAD_CELL:
-    case ELEMENT_CELL:
+    case HTML_HEAD_CELL:
+    case HTML_CELL:
         pg->cell_depth = 0;
         break;
-    case ELEMENT_LINK:
+    case HTML_LINK:
         end_link(pg);
         break;
-    case ELEMENT_BREAK:
-    case ELEMENT_RAISED:
-    case ELEMENT_INLINE:
-    case ELEMENT_DROP:
-    case ELEMENT__MAX:
+    case HTML_BREAK:
+    case HTML_RAISED:
+    case HTML_INLINE:
+    case HTML_DROP:
+    case HTML__MAX:
         break;
     }
     if (pg->article_depth == pg->depth) {
@@ -784,7 +645,7 @@ static void on_end(void *arg, const xmlChar *name)
     struct page *pg = arg;
 
     if (pg->skip_depth == 0) {
-        end(pg, element_of((const char *)name));
+        end(pg, html_names_element((const char *)name));
     } else if (pg->skip_depth == pg->depth) {
         pg->skip_depth = 0;
     }
