@@ -20,6 +20,11 @@ static const struct {
     {"sk-sk-secret", "sk-*********"},
     {"a\xc3\xa9sk-secret", "a\xc3\xa9*********"},
     {"short abc stays", "short abc stays"},
+    /* In base64, wherever it begins in what was encoded. */
+    {"Basic c2stc2VjcmV0", "Basic ************"},
+    {"bWU6c2stc2VjcmV0IQ==", "bWU6************IQ=="},
+    {"bTpzay1zZWNyZXQh", "bTp***********Qh"},
+    {"bW1lOnNrLXNlY3JldA==", "bW1lOn***********A=="},
 };
 
 START_TEST(each_is_masked)
@@ -52,7 +57,32 @@ static const struct {
     {"ASIDE_MCP_A_TOKEN", "the-servers-token", "the-servers-token"},
     {"ASIDE_MCP_A_HEADER", "X-Key:  the-servers-key", "the-servers-key"},
     {"ASIDE_MCP_A_URL", "http://only-a-name@127.0.0.1/mcp", "only-a-name"},
+    {"ASIDE_MCP_A_URL", "http://127.0.0.1/mcp?a=b&Api_Key=findme7&c=d",
+     "findme7"},
+    {"ASIDE_MCP_A_HEADER",
+     "Authorization: Basic bWU6aWRlbnRpZnk=", "bWU6aWRlbnRpZnk="},
 };
+
+/* One with letters that are written in several ways. */
+START_TEST(each_way_to_write_it)
+{
+    static const char *const FORMS[] = {
+        "p/a\"s?s>>",     "p%2Fa%22s%3Fs%3E%3E", "p%2fa%22s%3fs%3e%3e",
+        "p\\/a\\\"s?s>>", "p/a\\\"s?s>>",        "cC9hInM/cz4+",
+        "cC9hInM_cz4-",
+    };
+
+    mask_clear();
+    mask_add("p/a\"s?s>>", 9);
+    for (size_t i = 0; i < sizeof(FORMS) / sizeof(FORMS[0]); i++) {
+        ck_assert_msg(mask_has(FORMS[i], strlen(FORMS[i])), "%s", FORMS[i]);
+    }
+    mask_clear();
+    mask_add("p%2Fa%22s%3f", 12); /* as a configuration may have it */
+    ck_assert(mask_has("p/a\"s?", 7));
+    mask_clear();
+}
+END_TEST
 
 START_TEST(the_configuration_tells_which)
 {
@@ -78,6 +108,7 @@ Suite *mask_suite(void)
 
     tcase_add_loop_test(tc, each_is_masked, 0,
                         sizeof(MASKED) / sizeof(MASKED[0]));
+    tcase_add_test(tc, each_way_to_write_it);
     tcase_add_loop_test(tc, the_configuration_tells_which, 0,
                         sizeof(KEPT) / sizeof(KEPT[0]));
     suite_add_tcase(s, tc);

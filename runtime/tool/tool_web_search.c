@@ -8,6 +8,7 @@
 #include "sql/base/hash.h"
 #include "sql/base/json.h"
 #include "sql/base/log.h"
+#include "sql/base/mask.h"
 #include "sql/base/utf8.h"
 
 #define LIMIT_DEFAULT 8
@@ -134,6 +135,10 @@ static void take_reply(struct tool_work *w, const struct http_result *res)
     cJSON *tree = NULL;
     bool usable = false;
 
+    /* It may show the name and password that it was asked with. */
+    if (buf_rc(&s->reply) == RC_OK && s->reply.len > 0) {
+        mask_text(s->reply.data, s->reply.len);
+    }
     if (res->end != HTTP_END_DONE) {
         /* Where it stands is not for the model, nor for who reads along. */
         log_warn(NULL, "web.search_url: %s", res->detail);

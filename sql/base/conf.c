@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/base/address.h"
 #include "sql/base/log.h"
@@ -1014,6 +1015,38 @@ int64_t conf_context_tokens(const struct conf *c)
     return wanted < c->model_context_tokens ? wanted : c->model_context_tokens;
 }
 
+/* Is this the name of a parameter that has a secret? */
+static bool names_secret(const char *name, size_t len)
+{
+    static const char *const PARTS[] = {"key",  "token", "secret",
+                                        "pass", "auth",  "sig"};
+
+    for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++) {
+        const size_t part = strlen(PARTS[i]);
+
+        for (size_t k = 0; k + part <= len; k++) {
+            if (strncasecmp(name + k, PARTS[i], part) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Each value by itself, where its name says what it is: others are words. */
+static void hide_in_query(const char *query)
+{
+    while (*query != '\0') {
+        size_t len = strcspn(query, "&#");
+        const char *value = memchr(query, '=', len);
+
+        if (value != NULL && names_secret(query, (size_t)(value - query))) {
+            mask_add(value + 1, len - (size_t)(value + 1 - query));
+        }
+        query += len + (query[len] != '\0');
+    }
+}
+
 /* What may be secret in an address: name and password, and the query. */
 static void hide_in_url(const char *url)
 {
@@ -1037,6 +1070,7 @@ static void hide_in_url(const char *url)
     }
     if (query != NULL) {
         mask_add(query + 1, strlen(query + 1));
+        hide_in_query(query + 1);
     }
 }
 
@@ -1047,6 +1081,10 @@ static void hide(enum type type, const char *value)
     if (type == TYPE_HEADER) {
         text += strcspn(text, ":");
         text += strspn(text, ": ");
+        /* "Basic ...": what stands behind the last space, by itself. */
+        if (strrchr(text, ' ') != NULL) {
+            mask_add(strrchr(text, ' ') + 1, strlen(strrchr(text, ' ') + 1));
+        }
     }
     if (type == TYPE_HEADER || type == TYPE_SECRET) {
         mask_add(text, strlen(text));

@@ -11,12 +11,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MASK_MAX       256
+#define MASK_MAX       2048 /* forms, of all secrets together */
 #define MASK_MIN_BYTES 6 /* shorter ones would be found in anything */
 
 void mask_clear(void);
-/* Remember one; the text must stay until mask_clear. One that is shorter than
- * MASK_MIN_BYTES, or beyond MASK_MAX, is passed over. */
+/* Remember one, as it is and as it would stand in an address, in JSON and in
+ * base64, also of something longer: a server may show a header's "Basic ...".
+ * One that is shorter than MASK_MIN_BYTES, or beyond MASK_MAX, is passed
+ * over. */
 void mask_add(const char *text, size_t len);
 
 /* Does the text hold one? */

@@ -23,7 +23,8 @@ const SECRET = /Herring0815/;
 test('no secret of the configuration is written, shown or sent on, whoever says it back', BOUND,
   async (t) => {
     const mcp = await ScriptedMcp.start({ t });
-    const said = `You came with ${TOKEN} and ${HEADER}.`;
+    const coded = (text) => Buffer.from(`me:${text}`).toString('base64');
+    const said = `You came with ${TOKEN} and ${HEADER}, or Basic ${coded(TOKEN)}, ${coded(`x${HEADER}`)}.`;
     mcp.tool('echo', { readOnlyHint: true }, (call) => call.text(said));
     mcp.tool('fail', { readOnlyHint: true }, (call) => call.result({ isError: true,
       content: [{ type: 'text', text: said }] }));
@@ -34,7 +35,7 @@ test('no secret of the configuration is written, shown or sent on, whoever says 
 
     model.next('research', (req, reply) => reply.call(['a__echo', {}], ['a__fail', {}],
       ['web_search', { query: 'tides' }], ['library_search', { query: 'tides moon' }]));
-    model.next('research', (req, reply) => reply.status(500, {}, { error: { message: `Wrong: ${KEY}` } }));
+    model.next('research', (req, reply) => reply.status(500, {}, { error: { message: `Wrong: ${KEY}, ${coded(KEY)}` } }));
     model.next('research', (req, reply) => reply.report('# Done\n\nThe moon pulls. [1]'));
     const first = await whole((await research('How do tides work?')).id);
     model.next('entry', (req, reply) => reply.status(401, {},
@@ -74,6 +75,9 @@ test('no secret of the configuration is written, shown or sent on, whoever says 
     }
     for (const [name, text] of places) {
       assert.doesNotMatch(text, SECRET, name);
+      for (const form of [coded(TOKEN), coded(`x${HEADER}`), coded(KEY)]) {
+        assert.ok(!text.includes(form.slice(8, -4)), `${name}: in base64`);
+      }
     }
     assert.ok([...places.values()].some((text) => text.includes('You came with ***')), 'what was said is there, masked');
   });
