@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "sql/base/address.h"
+#include "sql/base/conf_value.h"
 #include "sql/base/log.h"
 #include "sql/base/mask.h"
 #include "sql/base/utf8.h"
@@ -23,26 +22,9 @@ extern char **environ;
 /* Of a faulty value, an error line shows this much. */
 #define SHOWN_BYTES 60
 
-enum type {
-    TYPE_TEXT,
-    TYPE_SECRET, /* a text that no error line shows */
-    TYPE_URL,    /* http:// or https://, without a slash at its end */
-    TYPE_PLACE,  /* http:// or https://, whatever follows; is not shown */
-    TYPE_HEADER, /* empty, or a header's "Name: value"; is not shown */
-    TYPE_PREFIX, /* empty, or a path that starts and does not end with / */
-    TYPE_NUMBER,
-    TYPE_AUTH,
-    TYPE_LEVEL,
-    TYPE_SWITCH,
-    TYPE_URL_OR_NONE, /* a URL, or empty */
-    TYPE_ALLOWED,     /* names, addresses and ranges, by spaces */
-    TYPE_VERDICT,     /* what the model may do with a tool */
-    TYPE__MAX
-};
-
 struct row {
     struct conf_key key;
-    enum type type;
+    enum conf_type type;
     size_t at;   /* offset in struct conf, conf_mcp or conf_policy */
     int64_t min; /* of a number */
     int64_t max; /* of a number */
@@ -335,194 +317,6 @@ static void *field(void *base, const struct row *row)
     return (char *)base + row->at;
 }
 
-static bool is_text(enum type t)
-{
-    return t == TYPE_TEXT || t == TYPE_SECRET || t == TYPE_URL ||
-           t == TYPE_PLACE || t == TYPE_HEADER || t == TYPE_PREFIX ||
-           t == TYPE_URL_OR_NONE || t == TYPE_ALLOWED;
-}
-
-/* No error line shows its value: also not that of an address which may hold a
- * password. */
-static bool is_secret(enum type t, const char *value)
-{
-    return t == TYPE_SECRET || t == TYPE_PLACE || t == TYPE_HEADER ||
-           ((t == TYPE_URL || t == TYPE_URL_OR_NONE) &&
-            strpbrk(value, "@?") != NULL);
-}
-
-static bool is_place(const char *s)
-{
-    size_t skip = strncmp(s, "https://", 8) == 0  ? 8
-                  : strncmp(s, "http://", 7) == 0 ? 7
-                                                  : 0;
-
-    return skip > 0 && s[skip] != '\0' && s[skip] != '/' &&
-           strpbrk(s, " #") == NULL;
-}
-
-static bool is_url(const char *s)
-{
-    return is_place(s) && s[strlen(s) - 1] != '/' && strchr(s, '?') == NULL;
-}
-
-/* RFC 9110 5.1 and 5.5. */
-static bool is_header(const char *s)
-{
-    size_t name = strspn(s, "!#$%&'*+-.^_`|~0123456789"
-                            "abcdefghijklmnopqrstuvwxyz"
-                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-
-    return s[0] == '\0' || (name > 0 && s[name] == ':' &&
-                            s[name + 1 + strspn(s + name + 1, " ")] != '\0');
-}
-
-static bool is_prefix(const char *s)
-{
-    if (s[0] == '\0') {
-        return true;
-    }
-    /* What may stand in a path without being escaped. */
-    return s[0] == '/' && s[strlen(s) - 1] != '/' && strstr(s, "//") == NULL &&
-           s[strspn(s, "/-._~0123456789abcdefghijklmnopqrstuvwxyz"
-                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0';
-}
-
-static bool is_plain(const char *s)
-{
-    for (size_t i = 0; s[i] != '\0'; i++) {
-        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f) {
-            return false;
-        }
-    }
-    return utf8_valid(s, strlen(s));
-}
-
-static bool to_number(const char *s, int64_t min, int64_t max, int64_t *out)
-{
-    char *end;
-    long long n;
-
-    if (!isdigit((unsigned char)s[0])) {
-        return false;
-    }
-    errno = 0;
-    n = strtoll(s, &end, 10);
-    if (errno != 0 || *end != '\0' || n < min || n > max) {
-        return false;
-    }
-    *out = n;
-    return true;
-}
-
-/* The place of s among n words, or -1. */
-static int word_of(const char *s, const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (strcmp(s, words[i]) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static const char *const AUTH[] = {"none", "proxy", "token"};
-static const char *const SWITCH[] = {"off", "on"};
-static const char *const LEVEL[] = {"debug", "info", "warn", "error"};
-static const char *const VERDICT[] = {"", "allow", "ask", "deny"};
-
-static_assert(CONF_AUTH_NONE == 0 && CONF_AUTH_PROXY == 1, "order of AUTH");
-static_assert(CONF_UNSET == 0 && CONF_DENY == 3, "order of VERDICT");
-static_assert(LOG_LEVEL_DEBUG == 0 && LOG_LEVEL__MAX == 4, "order of LEVEL");
-
-/* "expected ...", into out. */
-static void expectation(const struct row *row, char *out, size_t len)
-{
-    static const char *const text[TYPE__MAX] = {
-        [TYPE_TEXT] = "UTF-8 text without control characters",
-        [TYPE_SECRET] = "UTF-8 text without control characters",
-        [TYPE_URL] = "http:// or https://, a host, and no / at the end",
-        [TYPE_PLACE] = "http:// or https:// and a host",
-        [TYPE_HEADER] = "a header's \"Name: value\"",
-        [TYPE_PREFIX] = "nothing, or a path that starts, not ends, with /",
-        [TYPE_AUTH] = "none, proxy or token",
-        [TYPE_LEVEL] = "debug, info, warn or error",
-        [TYPE_SWITCH] = "on or off",
-        [TYPE_URL_OR_NONE] =
-            "nothing, or http:// or https://, a host, and no / at the end",
-        [TYPE_ALLOWED] = "host names, addresses, and ranges like 10.0.0.0/8",
-        [TYPE_VERDICT] = "allow, ask or deny",
-    };
-
-    if (row->type == TYPE_NUMBER) {
-        (void)snprintf(out, len, "a whole number from %lld to %lld",
-                       (long long)row->min, (long long)row->max);
-    } else {
-        (void)snprintf(out, len, "%s", text[row->type]);
-    }
-}
-
-static bool is_allowed(const char *value)
-{
-    struct address_list list;
-
-    return address_list_parse_named(value, &list);
-}
-
-/* Does the value fit? It is stored if it is not a text. */
-static bool accept_value(void *base, const struct row *row, const char *value)
-{
-    int word;
-
-    switch (row->type) {
-    case TYPE_TEXT:
-    case TYPE_SECRET:
-        return is_plain(value);
-    case TYPE_URL:
-        return is_plain(value) && is_url(value);
-    case TYPE_PLACE:
-        return is_plain(value) && is_place(value);
-    case TYPE_HEADER:
-        return is_plain(value) && is_header(value);
-    case TYPE_PREFIX:
-        return is_prefix(value);
-    case TYPE_NUMBER:
-        return to_number(value, row->min, row->max, field(base, row));
-    case TYPE_AUTH:
-        word = word_of(value, AUTH, 3);
-        if (word >= 0) {
-            *(enum conf_auth *)field(base, row) = (enum conf_auth)word;
-        }
-        return word >= 0;
-    case TYPE_LEVEL:
-        word = word_of(value, LEVEL, LOG_LEVEL__MAX);
-        if (word >= 0) {
-            *(int64_t *)field(base, row) = word;
-        }
-        return word >= 0;
-    case TYPE_SWITCH:
-        word = word_of(value, SWITCH, 2);
-        if (word >= 0) {
-            *(int64_t *)field(base, row) = word;
-        }
-        return word >= 0;
-    case TYPE_VERDICT:
-        word = word_of(value, VERDICT, 4);
-        if (word > 0) {
-            *(int64_t *)field(base, row) = word;
-        }
-        return word > 0;
-    case TYPE_URL_OR_NONE:
-        return is_plain(value) && (value[0] == '\0' || is_url(value));
-    case TYPE_ALLOWED:
-        return is_plain(value) && is_allowed(value);
-    case TYPE__MAX:
-        break;
-    }
-    assert(!"a row of ROW has no type");
-    return false;
-}
-
 static enum rc set(const struct reading *r, void *base, const struct row *row,
                    const char *value)
 {
@@ -530,16 +324,18 @@ static enum rc set(const struct reading *r, void *base, const struct row *row,
     char expected[128];
     char *copy;
 
-    if (!accept_value(base, row, value)) {
-        expectation(row, expected, sizeof(expected));
-        if (is_secret(row->type, value) || !is_plain(value)) {
+    if (!conf_value_take(row->type, value, row->min, row->max, text)) {
+        conf_value_expected(row->type, row->min, row->max, expected,
+                            sizeof(expected));
+        if (conf_value_is_secret(row->type, value) ||
+            !conf_value_is_plain(value)) {
             return complain(r, "%s: expected %s", row->key.name, expected);
         }
         return complain(
             r, "%s: expected %s, found \"%.*s\"", row->key.name, expected,
             (int)utf8_clip(value, strlen(value), SHOWN_BYTES), value);
     }
-    if (!is_text(row->type)) {
+    if (!conf_value_is_text(row->type)) {
         return RC_OK;
     }
     copy = strdup(value);
@@ -724,7 +520,7 @@ static enum rc read_line(struct reading *r, char *line, int number)
     name = trim(name);
     rc = find_key(r, name, &slot);
     if (rc == RC_NOT_FOUND) {
-        return is_plain(name)
+        return conf_value_is_plain(name)
                    ? complain(r, "unknown key \"%.*s\"",
                               (int)utf8_clip(name, strlen(name), SHOWN_BYTES),
                               name)
@@ -928,7 +724,12 @@ static enum rc read_defaults(struct reading *r)
 
 static bool is_own_tool(const char *name)
 {
-    return word_of(name, OWN_TOOL, (int)N_OWN_TOOLS) >= 0;
+    for (size_t i = 0; i < N_OWN_TOOLS; i++) {
+        if (strcmp(name, OWN_TOOL[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Is the name, or what stands before its tool's, that of a server? */
@@ -967,10 +768,10 @@ static enum rc check_policies(struct reading *r)
     return RC_OK;
 }
 
-/* What no single key shows. */
 /* The database holds to it too (0018_audit_kept.sql). */
 #define AUDIT_DAYS_LEAST 30
 
+/* What no single key shows. */
 static enum rc check_together(struct reading *r)
 {
     const struct conf *c = r->conf;
@@ -1015,92 +816,13 @@ int64_t conf_context_tokens(const struct conf *c)
     return wanted < c->model_context_tokens ? wanted : c->model_context_tokens;
 }
 
-/* Is this the name of a parameter that has a secret? */
-static bool names_secret(const char *name, size_t len)
-{
-    static const char *const PARTS[] = {"key",  "token", "secret",
-                                        "pass", "auth",  "sig"};
-
-    for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++) {
-        const size_t part = strlen(PARTS[i]);
-
-        for (size_t k = 0; k + part <= len; k++) {
-            if (strncasecmp(name + k, PARTS[i], part) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Each value by itself, where its name says what it is: others are words. */
-static void hide_in_query(const char *query)
-{
-    while (*query != '\0') {
-        size_t len = strcspn(query, "&#");
-        const char *value = memchr(query, '=', len);
-
-        if (value != NULL && names_secret(query, (size_t)(value - query))) {
-            mask_add(value + 1, len - (size_t)(value + 1 - query));
-        }
-        query += len + (query[len] != '\0');
-    }
-}
-
-/* What may be secret in an address: name and password, and the query. */
-static void hide_in_url(const char *url)
-{
-    const char *host = strstr(url, "://");
-    const char *query = strchr(url, '?');
-    size_t len;
-
-    if (host == NULL) {
-        return;
-    }
-    host += 3;
-    len = strcspn(host, "/?#");
-    for (size_t i = len; i > 0; i--) {
-        if (host[i - 1] == '@') {
-            const char *colon = memchr(host, ':', i - 1);
-            const char *from = colon == NULL ? host : colon + 1;
-
-            mask_add(from, (size_t)(host + i - 1 - from));
-            break;
-        }
-    }
-    if (query != NULL) {
-        mask_add(query + 1, strlen(query + 1));
-        hide_in_query(query + 1);
-    }
-}
-
-static void hide(enum type type, const char *value)
-{
-    const char *text = value;
-
-    if (type == TYPE_HEADER) {
-        text += strcspn(text, ":");
-        text += strspn(text, ": ");
-        /* "Basic ...": what stands behind the last space, by itself. */
-        if (strrchr(text, ' ') != NULL) {
-            mask_add(strrchr(text, ' ') + 1, strlen(strrchr(text, ' ') + 1));
-        }
-    }
-    if (type == TYPE_HEADER || type == TYPE_SECRET) {
-        mask_add(text, strlen(text));
-    } else if (type == TYPE_PLACE || type == TYPE_URL ||
-               type == TYPE_URL_OR_NONE) {
-        hide_in_url(text);
-    }
-}
-
 static void hide_rows(void *base, const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (is_text(rows[i].type)) {
+        if (conf_value_is_text(rows[i].type)) {
             const char **text = field(base, &rows[i]);
 
-            hide(rows[i].type, *text);
+            conf_value_hide(rows[i].type, *text);
         }
     }
 }
@@ -1155,7 +877,7 @@ enum rc conf_load(const char *file, struct conf *out, char *err, size_t err_len)
 static void free_server(struct conf_mcp *m)
 {
     for (size_t i = 0; i < N_MCP_ROWS; i++) {
-        if (is_text(MCP_ROW[i].type)) {
+        if (conf_value_is_text(MCP_ROW[i].type)) {
             const char **text = field(m, &MCP_ROW[i]);
             free((char *)*text);
         }
@@ -1177,7 +899,7 @@ void conf_free(struct conf *c)
     }
     c->n_policy = 0;
     for (size_t i = 0; i < N_ROWS; i++) {
-        if (is_text(ROW[i].type)) {
+        if (conf_value_is_text(ROW[i].type)) {
             const char **text = field(c, &ROW[i]);
             free((char *)*text);
             *text = NULL;
