@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #define MASK_MAX       2048 /* forms, of all secrets together */
-#define MASK_MIN_BYTES 6 /* shorter ones would be found in anything */
+#define MASK_MIN_BYTES 6    /* shorter ones would be found in anything */
 
 void mask_clear(void);
 /* Remember one, as it is and as it would stand in an address, in JSON and in
