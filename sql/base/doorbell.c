@@ -167,7 +167,8 @@ int doorbell_drain(struct doorbell *d)
 
     if ((rung || d->watch < 0) && !watch(d)) {
         log_rarely(&d->watch_logged_ms, LOG_LEVEL_WARN, NULL,
-                   "doorbell: cannot watch %s: %s", d->path, strerror(errno));
+                   "doorbell: cannot watch %s: %s%s", d->path, strerror(errno),
+                   limit_of(errno));
     }
     return rung;
 }

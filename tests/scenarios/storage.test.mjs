@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -323,4 +323,32 @@ test('without inotify a start ends and says which limit it was', BOUND, async (t
   }
   assert.equal(r.code, 1, r.stderr);
   assert.match(r.stderr, /doorbell: cannot watch .*fs\.inotify/);
+});
+
+test('a limit of inotify that is met while running makes it late, not deaf for good', BOUND, async (t) => {
+  const { aside, send, whole } = await started(t, {}, { responders: 1 });
+  await aside.part('asided').stop();
+  aside.launch('asided', {}, ['unshare', '-Ur']);
+  const part = aside.part('asided');
+  part.expected = true;
+  if (!await Promise.race([part.logged(/running on/).then(() => true, () => false), part.ended.then(() => false)])) {
+    t.skip('no namespace of users here');
+    return;
+  }
+  const limit = (n) => run('nsenter', ['-t', String(part.pid), '-U', '--preserve-credentials', 'sh', '-c',
+    `echo ${n} > /proc/sys/user/max_inotify_watches`]);
+  const watches = async () => {
+    const dir = `/proc/${part.pid}/fdinfo`;
+    const all = await Promise.all((await readdir(dir)).map((n) => readFile(path.join(dir, n), 'utf8').catch(() => '')));
+    return all.join('').match(/^inotify wd/gm)?.length ?? 0;
+  };
+  assert.equal(await watches(), 1);
+  await limit(0);
+  await rm(path.join(aside.dataDir, 'doorbell'));
+  await part.logged(/doorbell: cannot watch .*fs\.inotify\.max_user_watches/);
+  assert.equal(await watches(), 0);
+  assert.equal((await whole((await send('Hello')).run.id)).run.state, 'completed');
+  await limit(100000);
+  await eventually(async () => await watches() === 1, { what: 'it watches again' });
+  assert.equal((await whole((await send('Hello again')).run.id)).run.state, 'completed');
 });
