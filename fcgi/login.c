@@ -1,5 +1,6 @@
 #include "fcgi/login.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,9 +25,15 @@ static enum rc write_use(struct store *st, void *arg)
     return store_access_used(st, &use->actor, use->now_ms);
 }
 
+/* Uses on their way to the writer, which holds up who hands over too many: a
+ * read must not wait for a lock because of them. */
+#define USES_MOST 16
+static atomic_int uses;
+
 /* Nobody waits for it, and the next request tries again. */
 static void end_use(struct writer_job *job)
 {
+    (void)atomic_fetch_sub(&uses, 1);
     if (job->rc != RC_OK) {
         log_debug(NULL, "a use is not written down: %s", rc_name(job->rc));
     }
@@ -41,8 +48,13 @@ static void note_use(const struct ask *ask, const struct access_holder *who,
     if (now_ms - who->used_ms <= ACCESS_USED_EVERY_MS) {
         return;
     }
+    if (atomic_fetch_add(&uses, 1) >= USES_MOST) {
+        (void)atomic_fetch_sub(&uses, 1);
+        return;
+    }
     use = calloc(1, sizeof(*use));
     if (use == NULL) {
+        (void)atomic_fetch_sub(&uses, 1);
         return;
     }
     use->actor = (struct store_actor){.kind = who->kind, .id = who->id};
@@ -73,6 +85,19 @@ static enum rc look_up(struct ask *ask, const struct access_secret *secret,
     return store_access_find(ask->store, kind, hash, now_ms, ask->arena, who);
 }
 
+/* As often as a refused login is: a stranger must not fill the log. */
+static void note_stranger(const struct ask *ask,
+                          const struct access_secret *secret)
+{
+    const char *address = ask->actor.address;
+
+    if (limit_login(ask->app->limit, address, clock_boot_us()) == 0) {
+        log_info(NULL, "refused: a %s from %s stands for nobody",
+                 secret->means == ACCESS_BY_BEARER ? "token" : "session",
+                 address == NULL ? "?" : address);
+    }
+}
+
 enum rc login_find(struct ask *ask, const struct access_facts *facts,
                    enum access_verdict *verdict)
 {
@@ -88,9 +113,7 @@ enum rc login_find(struct ask *ask, const struct access_facts *facts,
     }
     rc = look_up(ask, &secret, now_ms, &who);
     if (rc == RC_NOT_FOUND) {
-        log_info(NULL, "refused: a %s from %s stands for nobody",
-                 secret.means == ACCESS_BY_BEARER ? "token" : "session",
-                 facts->remote_addr == NULL ? "?" : facts->remote_addr);
+        note_stranger(ask, &secret);
         *verdict = ACCESS_BAD_TOKEN;
         return RC_OK;
     }

@@ -37,10 +37,30 @@ const sync = new Sync(store, say);
 const actions = createActions(store, sync);
 onOutcome(hear);
 
-/** A research that has ended, or whatever waits for the person.
+/** By the browser's own means, if that is wished for.
  *  @param {import('./types.js').Run} run */
-const isWorthACall = (run) => run.state === 'awaiting_input'
-    || (run.kind === 'research' && !isActive(run.state));
+function notify(run) {
+    if (recall('notify', false)) {
+        import('./notify.js').then(({ tell }) => tell(run,
+            () => actions.openRun(run.id)));
+    }
+}
+
+/** What waits for the person is no past, however it was learnt of: each thing is
+ *  told once. */
+function tellWaiting() {
+    /** @type {Set<string>} */
+    const told = new Set();
+    effect(() => store.active.value.forEach((id) => {
+        const run = store.run(id);
+        const what = run?.state === 'awaiting_input'
+            && `${id} ${run.approval?.id ?? run.budget.requests.used}`;
+        if (run && what && !told.has(what)) {
+            told.add(what);
+            notify(run);
+        }
+    }));
+}
 
 /** What comes at once is said at once: a later line would cut off the first.
  *  @type {string[]} */
@@ -61,9 +81,8 @@ function say(news) {
                 || n.run.conversation_id !== ui.current.peek())) {
             ui.finished.value = n.run.id;
         }
-        if (isWorthACall(n.run) && recall('notify', false)) {
-            import('./notify.js').then((notify) => notify.tell(n.run,
-                () => actions.openRun(n.run.id)));
+        if (n.run.kind === 'research' && !isActive(n.run.state)) {
+            notify(n.run);
         }
         return n.run.kind === 'research' || !isActive(n.run.state)
             || n.run.approval
@@ -187,6 +206,7 @@ async function start() {
             ui.findOpen.value = !ui.findOpen.peek();
         }
     });
+    tellWaiting();
     effect(() => {
         if (sync.link.value.state === 'live') {
             actions.again();

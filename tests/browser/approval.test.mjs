@@ -15,6 +15,19 @@ async function staged(t, browser) {
   return { ...all, mcp };
 }
 
+/** A click in the moment in which a call is shown was meant for something else. */
+const CLICKS = () => new Promise((done) => {
+  const watch = new MutationObserver(() => {
+    const button = document.querySelector('.approval button');
+    if (button) {
+      watch.disconnect();
+      button.click();
+      done(undefined);
+    }
+  });
+  watch.observe(document.body, { childList: true, subtree: true });
+});
+
 const HOSTILE = '{"to":"a@example.org","n":12345678901234567890,"html":"<img src=x onerror=alert(1)>",' +
   '"turned":"abc\u202Edef","hidden":"a\u{E0041}\u2800\u00A0b","list":[],"deep":{"a":[1,{"b":null}]}}';
 
@@ -85,14 +98,22 @@ browserTest('a call is shown exactly, allowed once, allowed for the research, an
 browserTest('two tabs: the second learns that it was decided, and says so if it was late',
   async (t, browser) => {
     const { model, aside, person, page, mcp } = await staged(t, browser);
-    model.next('research', (req, reply) => reply.call(['post__send_mail', { to: 'a' }], ['post__send_mail', { to: 'b' }]));
+    model.next('research', async (req, reply) => {
+      await reply.hold('watched');
+      reply.call(['post__send_mail', { to: 'a' }], ['post__send_mail', { to: 'b' }]);
+    });
     await page.choose('Background');
     await page.say('Mail it');
+    const watched = page.tab.evaluate(CLICKS);
+    (await model.held('watched')).release();
+    await watched;
     const block = page.answer('Mail it').locator('.approval');
     await block.waitFor();
+    assert.deepEqual(mcp.calls, []);
     const other = await browser.open(person, aside, await page.address());
     const there = other.answer('Mail it').locator('.approval');
     await there.waitFor();
+    assert.equal((await aside.api('GET', '/runs?state=active')).json.runs[0].approval.state, 'open');
     await there.getByRole('button', { name: 'Allow for this research' }).click();
     await page.answer('Mail it').getByText('A scripted report.').waitFor();
     await block.waitFor({ state: 'detached' });

@@ -137,4 +137,11 @@ test('wrong tokens too often are 429; the right one still opens a session', BOUN
   assert.equal((await open(wrong, '198.51.100.1')).status, 401);
   assert.equal((await open(secret)).status, 201);
   assert.equal((await ask(aside, 'GET', '/overview', { bearer: secret })).status, 200);
+
+  // Nor does a stranger fill the log: what is refused is told as often as a login is.
+  for (let i = 0; i < 40; i++) {
+    assert.equal((await ask(aside, 'GET', '/overview', { bearer: wrong, address: '203.0.113.9' })).status, 401);
+  }
+  const lines = aside.part('responder-1').log.split('\n').filter((line) => line.includes('203.0.113.9'));
+  assert.ok(lines.length >= 1 && lines.length <= 6, lines.join('\n'));
 });

@@ -1,5 +1,5 @@
 /** approval.js - a call that waits for the person: what it is, and their word. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { clearDraft, getDraft, write } from '../drafts.js';
 import { t } from '../i18n.js';
@@ -11,6 +11,10 @@ import { decisionWords, toolWords } from '../words.js';
 import { grow, once } from './field.js';
 import { Waiting } from './waiting.js';
 
+/** A click that was meant for what stood here before allows nothing: the time
+ *  that browsers leave before they take a permission. */
+const RIPE_MS = 500;
+
 /** @typedef {{ run: import('../types.js').Run }} OfRun */
 /** @typedef {import('../types.js').Approval} OneApproval */
 
@@ -21,13 +25,18 @@ export function Approval({ run, approval }) {
     const place = `approve:${approval.id}`;
     const refusal = ui.refusals.value[place];
     const busy = waiting.value[place] !== undefined;
+    const [isRipe, setRipe] = useState(false);
+    useEffect(() => {
+        const timer = setTimeout(() => setRipe(true), RIPE_MS);
+        return () => clearTimeout(timer);
+    }, []);
 
     /** @param {'once' | 'run' | 'deny'} decision @param {string} [note] */
     async function decide(decision, note = '') {
         // What held the focus is about to go.
         const above = /** @type {HTMLElement | null | undefined} */ (
             root.current?.closest('[data-run]'));
-        if (!busy && await actions.decide(approval.id, decision, note)) {
+        if (!busy && (isRipe || decision === 'deny') && await actions.decide(approval.id, decision, note)) {
             clearDraft(`deny:${approval.id}`);
             if (above && document.activeElement === document.body) {
                 above.tabIndex = -1;
@@ -50,10 +59,12 @@ export function Approval({ run, approval }) {
                 pretty(approval.arguments)}</pre>
         <div class="approval-buttons" role="group"
             aria-label=${t('approval.buttons')}>
-            <button type="button" class="small" aria-disabled=${String(busy)}
+            <button type="button" class="small"
+                aria-disabled=${String(busy || !isRipe)}
                 onClick=${once(() => decide('once'))}>
                 ${t('approval.once')}</button>
-            <button type="button" class="small" aria-disabled=${String(busy)}
+            <button type="button" class="small"
+                aria-disabled=${String(busy || !isRipe)}
                 onClick=${once(() => decide('run'))}>
                 ${t(`approval.run.${run.kind}`)}</button>
         </div>
