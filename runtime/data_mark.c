@@ -46,7 +46,11 @@ void data_mark_put_line(const char *text, size_t len, struct buf *out)
     for (size_t i = 0; i < len;) {
         size_t n = line_end(text + i, len - i);
 
-        buf_putc(out, n > 0 ? ' ' : text[i]);
+        if (n > 0) {
+            buf_putc(out, ' ');
+        } else {
+            buf_putc(out, text[i]);
+        }
         i += n > 0 ? n : 1;
     }
 }
