@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/document/html.h"
+#include "runtime/document/index_mark.h"
 #include "runtime/document/markdown_text.h"
 #include "runtime/document/passages.h"
 #include "runtime/document/pdf.h"
@@ -52,6 +53,7 @@ struct run {
     const struct library_index_options *options;
     struct library *lib;
     struct library_index_counts counts;
+    struct index_mark *mark;
     enum rc rc;        /* the first failure that ends the run */
     bool reread;       /* the reader is another one: read all files */
     int64_t n_files;   /* found so far */
@@ -324,6 +326,33 @@ static void put_failed(struct run *run, const struct found *f, ssize_t known,
     put(run, d, known >= 0);
 }
 
+/* What the file says, into the batch, or why it could not be read. */
+static void read_document(struct run *run, const struct found *f, ssize_t known,
+                          struct library_document d, int fd, struct buf *bytes)
+{
+    bool again = false;
+    const char *error = NULL;
+
+    if (index_mark_is_deadly(run->mark, f->path)) {
+        put_failed(run, f, known, d, "reading it broke off");
+        store_batch(run); /* before another document is tried */
+        return;
+    }
+    index_mark_begin(run->mark, f->path);
+    if (f->format == LIBRARY_FORMAT_PDF) {
+        buf_clear(bytes);
+        error = read_pdf(fd, bytes, &again);
+    }
+    error = error != NULL ? error : parse(run, f->format, bytes, &d);
+    index_mark_end(run->mark);
+    if (error != NULL) {
+        d.mtime_ns = again ? 0 : d.mtime_ns;
+        put_failed(run, f, known, d, error);
+    } else {
+        put(run, d, known >= 0);
+    }
+}
+
 /* The file was opened and differs from what the library knows. */
 static void index_bytes(struct run *run, const struct found *f, ssize_t known,
                         struct library_document d, int fd)
@@ -346,18 +375,11 @@ static void index_bytes(struct run *run, const struct found *f, ssize_t known,
                                    .mtime_ns = d.mtime_ns,
                                    .size_bytes = d.size_bytes};
         store_batch_if_full(run);
+    } else if (error != NULL) {
+        d.mtime_ns = again ? 0 : d.mtime_ns;
+        put_failed(run, f, known, d, error);
     } else {
-        if (error == NULL && f->format == LIBRARY_FORMAT_PDF) {
-            buf_clear(&bytes);
-            error = read_pdf(fd, &bytes, &again);
-        }
-        error = error != NULL ? error : parse(run, f->format, &bytes, &d);
-        if (error != NULL) {
-            d.mtime_ns = again ? 0 : d.mtime_ns;
-            put_failed(run, f, known, d, error);
-        } else {
-            put(run, d, known >= 0);
-        }
+        read_document(run, f, known, d, fd, &bytes);
     }
     buf_free(&bytes);
 }
@@ -790,7 +812,7 @@ static void clear(struct run *run)
     free(run->seen);
     arena_free(run->list);
     arena_free(run->batch);
-    *run = (struct run){.options = run->options};
+    *run = (struct run){.options = run->options, .mark = run->mark};
 }
 
 static enum rc run_locked(struct run *run)
@@ -817,6 +839,7 @@ enum rc library_index_run(const struct library_index_options *options,
 {
     struct run *run = calloc(1, sizeof(*run));
     int64_t start_ms = clock_boot_ms();
+    struct index_mark mark;
     int lock = -1;
     enum rc rc;
 
@@ -826,6 +849,8 @@ enum rc library_index_run(const struct library_index_options *options,
     run->options = options;
     rc = take_lock(options->dir, options->wait_ms, &lock);
     if (rc == RC_OK) {
+        index_mark_open(&mark, lock);
+        run->mark = &mark;
         rc = run_locked(run);
         if (rc == RC_DB) {
             library_discard(options->dir);
@@ -834,6 +859,7 @@ enum rc library_index_run(const struct library_index_options *options,
         }
         run->counts.ms = clock_boot_ms() - start_ms;
         *out = run->counts;
+        index_mark_close(&mark);
         (void)close(lock);
     }
     clear(run);

@@ -329,6 +329,29 @@ test('a run of the indexer that fails is said, and made again by itself', BOUND,
   assert.ok(json.changes.filter((x) => x.kind === 'library.updated').length >= 3);
 });
 
+test('a document that the indexer dies of is passed over; the others are read', BOUND, async (t) => {
+  const w = await startAside({ t });
+  const c = calls(w);
+  const lock = path.join(w.dataDir, 'library.lock');
+  const marked = async () => /^(\d) (library\/me\/slow\.html)$/.exec(await readFile(lock, 'utf8').catch(() => ''))?.[1];
+  // It takes a second or two to read: the parser looks through all open elements at each stray end.
+  const slow = `<p>first</p>${'<i>'.repeat(500)}${'</b>'.repeat(1200000)}`;
+  assert.equal((await c.put('slow.html', slow)).status, 201);
+  for (let i = 1; i <= 3; i++) {
+    await settles(async () => await marked() === `${i}`, `it is read for the ${i}. time`);
+    const children = await promisify(execFile)('pgrep', ['-P', `${w.part('asided').pid}`, 'aside']);
+    process.kill(Number(children.stdout.trim()), 'SIGKILL');
+    await settles(async () => (await c.look()).failing, 'the run has failed');
+    assert.equal((await c.put(`other${i}.md`, SEA)).status, 201); // which has it tried at once
+  }
+  for (const i of [1, 2, 3]) await indexed(c, `other${i}.md`);
+  assert.deepEqual([(await c.named('slow.html')).state, (await c.named('slow.html')).reason], ['failed', 'reading it broke off']);
+  await settles(async () => !(await c.look()).failing, 'nothing fails any more');
+  // another one of that name is read
+  assert.equal((await c.put('slow.html', '<p>The tide is slow.')).status, 200);
+  await indexed(c, 'slow.html');
+});
+
 test('the command line adds, lists and removes, with and without Aside', BOUND, async (t) => {
   const w = await startAside({ t });
   const c = calls(w);
