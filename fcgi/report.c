@@ -200,10 +200,11 @@ static void put_text(struct buf *out, const struct words *w,
         buf_printf(out, "*%s*\n\n", w->draft);
     }
     if (run->lead != NULL && *run->lead != '\0') {
-        buf_printf(out, "%s\n\n", run->lead);
+        cite_unlink(run->lead, strlen(run->lead), out);
+        buf_puts(out, "\n\n");
     }
     if (run->answer_body != NULL) {
-        cite_undefine(run->answer_body, strlen(run->answer_body), out);
+        cite_unlink(run->answer_body, strlen(run->answer_body), out);
     }
     buf_puts(out, "\n");
 }

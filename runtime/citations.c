@@ -200,7 +200,7 @@ enum rc citations_find(const char *markdown, const struct citations *years,
     enum rc rc;
 
     buf_init(&text, 2 * len + 1); /* a mark for a name of four bytes at least */
-    cite_undefine(markdown, len, &text);
+    cite_unlink(markdown, len, &text);
     rc = read_markdown(&text, &r);
     buf_free(&text);
     citations_sort(out);

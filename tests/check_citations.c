@@ -27,6 +27,7 @@ START_TEST(numbers_in_prose_are_citations)
         {"> [ 3\n]: https://example.org/\n\nsee [3], [x][3]", "3"},
         {"[4-5]: /a\n\n[^6]: /b\n\n[4-5] [^6]", "4 5 6"},
         {"[a]: https://example.org/\n\nsee [a] and [2]: so", "2"},
+        {"[a]: https://example.org/\n\nsee [7][a], [8][9], [x][a]", "7 8 9"},
         /* Ranges, other marks between, other brackets. */
         {"[1-3] [5 \xe2\x80\x93 6; 8] [^9]", "1 2 3 5 6 8 9"},
         {"[0-9] [3-1] [4-4] [1-] [-1] [1-2-3] [1-200] [1990-2000] [1.-2]", ""},

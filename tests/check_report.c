@@ -161,12 +161,15 @@ START_TEST(a_citation_is_no_link)
     struct run other = run;
     struct report report = REPORT;
 
+    other.lead = "So [2][a], and [2][1].\n\n[ 2 ]: https://c.example";
     other.answer_body = "Fact [1], as [said][a].\n\n"
-                        "[1]: https://a.example\n[a]: https://b.example\n";
+                        "[a]: https://b.example\n[1]: https://a.example\n";
     report.run = &other;
     ck_assert_int_eq(report_html(&report, &out), RC_OK);
     assert_has("Fact [1], as <a href=\"https://b.example\">said</a>");
     assert_has("[1]\xe2\x81\xa0: https://a.example");
+    assert_has("So [2]\xe2\x81\xa0<a href=\"https://b.example\">a</a>, "
+               "and [2][1].");
 }
 END_TEST
 

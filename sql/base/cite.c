@@ -177,27 +177,33 @@ bool cite_is_year(int64_t number)
     return number >= YEAR_FIRST && number <= YEAR_LAST;
 }
 
-/* The colon behind a name like a citation's, or NULL. */
-static const char *colon_of(const char *p)
+/* Behind a bracket like a citation's, where a colon or another bracket would make
+ * a definition or a link of it; NULL: nothing does. */
+static const char *break_of(const char *p)
 {
+    struct cite other;
+
     (void)skip(&p, "[");
     skip_blanks(&p, BLANKS_OF_NAMES);
     (void)skip(&p, "^");
-    return read_all(&p, BLANKS_OF_NAMES) && skip(&p, "]:") ? p - 1 : NULL;
+    if (!read_all(&p, BLANKS_OF_NAMES) || !skip(&p, "]")) {
+        return NULL;
+    }
+    return *p == ':' || (*p == '[' && !cite_at(p, &other)) ? p : NULL;
 }
 
-void cite_undefine(const char *markdown, size_t len, struct buf *out)
+void cite_unlink(const char *markdown, size_t len, struct buf *out)
 {
     const char *end = markdown + len;
     const char *from = markdown;
 
     for (const char *p = markdown; (p = strchr(p, '[')) != NULL; p++) {
-        const char *colon = colon_of(p);
+        const char *at = break_of(p);
 
-        if (colon != NULL) {
-            buf_add(out, from, (size_t)(colon - from));
+        if (at != NULL) {
+            buf_add(out, from, (size_t)(at - from));
             buf_puts(out, "\xe2\x81\xa0");
-            from = colon;
+            from = at;
         }
     }
     buf_add(out, from, (size_t)(end - from));

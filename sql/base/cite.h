@@ -35,9 +35,9 @@ const char *cite_find(const char *text);
  * which is meant; so no passage is given such a number. */
 bool cite_is_year(int64_t number);
 
-/* Markdown as it is, but that no definition of a link has the name of a
- * citation: "[1]: https://..." would make a link of every [1]. A mark without
- * width stands before its colon. */
-void cite_undefine(const char *markdown, size_t len, struct buf *out);
+/* Markdown as it is, but that nothing makes a link of a citation: neither a
+ * definition of its name, "[1]: https://...", which would of every [1], nor a
+ * name behind it, "[1][a]". A mark without width stands in between. */
+void cite_unlink(const char *markdown, size_t len, struct buf *out);
 
 #endif

@@ -62,7 +62,8 @@ const TEXT = new RegExp('^(?:`+|~+|[^`~])(?:(?=[`~])|(?= {2,}\\n)|[\\s\\S]*?'
     + '(?:(?=[\\\\<!\\[`*~_]|\\bhttps?://|\\bftp://|\\bwww\\.|$)'
     + '|[^ ](?= {2,}\\n)))', 'i');
 
-const URL_TEXT = /^(?:(?:https?|ftp):\/\/|www\.)[^\s<]+/i;
+/** Brackets are no part of it: what stands in them behind one is a citation. */
+const URL_TEXT = /^(?:(?:https?|ftp):\/\/|www\.)[^\s<[\]]+/i;
 
 /** Nobody writes a longer one; it is looked at again and again. */
 const URL_MAX = 2000;

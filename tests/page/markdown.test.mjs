@@ -123,6 +123,9 @@ test('the page shows as a citation what the runtime checks as one', () => {
         [1, 2, 3, 4, 5, 6]);
     assert.deepEqual(cited('[0-9] [3-1] [4-4] [1-] [-1] [1-2-3] [1-200] '
         + '[1990-2000] \u30101] [2\u3011 \u3010\u6ce8\u3011'), []);
+    // Nor does what stands before or behind it take it in.
+    assert.deepEqual(cited('see https://a.test/b[1] and www.a.test[2]'), [1, 2]);
+    assert.deepEqual(cited('[1][a], [2][1]\n\n[a]: https://a.test/'), [1, 2, 1]);
     // No definition makes a link of a citation.
     for (const text of ['see [1] and [2]\n\n[1]: https://a.test/',
         '[2]: so, and [1]', '> [ 2 ]: https://a.test/\n\n[2] [1]',
