@@ -303,13 +303,18 @@ fuzz-build: $(FUZZERS)
 
 # --- stricter runs ------------------------------------------------------------------
 # A whole Aside under load, in programs that are watched from inside or outside.
-.PHONY: tsan valgrind
+.PHONY: tsan valgrind units
 tsan: deps-test ## the responder's threads under load, a minute
 	@$(BUILDING) SAN=thread programs
 	$(NODE_TEST) 1 tests/strict/threads.test.mjs
 valgrind: deps-strict ## both processes under memcheck, two minutes
 	@$(BUILDING) programs
 	$(NODE_TEST) 1 tests/strict/valgrind.test.mjs
+
+# As root: a systemd needs namespaces of its own.
+units: deps-test ## the systemd units under a systemd of their own; as root
+	@$(MAKE) --no-print-directory -s install DESTDIR=$(CURDIR)/var/units
+	$(NODE_TEST) 1 tests/strict/units.test.mjs
 
 # --- figures ----------------------------------------------------------------------
 # On the release build. ONLY=accept,wake,stream,rest chooses some; BENCH_REST=60

@@ -28,6 +28,9 @@
 #define NAP_MIN_US   100
 #define NAP_MAX_US   500
 #define LONG_WAIT_MS 500
+/* Who finds an older database waits so long for whoever is bringing it up to
+ * date: a large one takes its time, and giving up would only start anew. */
+#define MIGRATION_MS 60000
 #define OPEN_TRIES   8 /* each is lost only to a replaced file */
 
 enum control {
@@ -451,7 +454,7 @@ static enum rc migrate(struct db *db, const struct db_options *o)
                   o->path, (long long)version, o->n_migrations);
         return RC_NOT_FOUND;
     }
-    rc = db_begin(db, db->busy_ms);
+    rc = db_begin(db, db->busy_ms > MIGRATION_MS ? db->busy_ms : MIGRATION_MS);
     if (rc != RC_OK) {
         return rc;
     }

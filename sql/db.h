@@ -54,8 +54,9 @@ struct db_options {
     const char *path;
     const struct db_migration *migrations; /* applied in order; the count is */
     size_t n_migrations;                   /* the schema's version */
-    int64_t busy_ms;                       /* bound of every wait for a lock */
-    bool read_only;                        /* no migration; db_tx asserts */
+    int64_t busy_ms; /* bound of every wait for a lock, but for one that is held
+                      * for a migration: that is a minute */
+    bool read_only;  /* no migration; db_tx asserts */
     /* Where failures and successes of writing leave what they tell: an enum
      * db_trouble, shared by any number of connections and threads. May be
      * NULL. */

@@ -298,6 +298,37 @@ START_TEST(several_programs_migrate_at_once)
 }
 END_TEST
 
+/* A large database is brought up to date for longer than any lock is waited for;
+ * who starts meanwhile must not give up. */
+START_TEST(a_migration_of_another_program_is_waited_for)
+{
+    sqlite3 *hog = NULL;
+    struct db *other = NULL;
+    int status;
+    pid_t pid;
+
+    (void)snprintf(path, sizeof(path), "%s", tmp_path("old.db"));
+    ck_assert_int_eq(open_as(1, 100, false, &other), RC_OK);
+    db_close(other);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        (void)usleep(300000);
+        other = NULL;
+        _exit(open_as(2, 50, false, &other) == RC_OK ? 0 : 1);
+    }
+    ck_assert_int_eq(sqlite3_open(path, &hog), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_busy_timeout(hog, 30000), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(hog, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    (void)usleep(1000000);
+    ck_assert_int_eq(sqlite3_exec(hog, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(sqlite3_close(hog), SQLITE_OK);
+}
+END_TEST
+
 /* Opening is bounded, too, where another program keeps the file to itself. */
 /* SQLite's locks of a file that nobody may open (file format, 1.2). */
 static void lock_all(int fd, short type)
@@ -1464,6 +1495,7 @@ static TCase *process_case(void)
     tcase_add_checked_fixture(t, make_place, close_place);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, several_programs_migrate_at_once);
+    tcase_add_test(t, a_migration_of_another_program_is_waited_for);
     tcase_add_test(t, a_file_replaced_while_it_is_opened);
     tcase_add_test(t, opening_waits_within_the_bound);
     tcase_add_test(t, rivals_lose_no_update);
