@@ -20,6 +20,7 @@ static void read_approval(struct dbq *q, struct arena *a, void *item)
     p->decided_ms = db_i64_or(q, 7, 0);
     p->tool = db_text(q, 8, a);
     p->arguments = db_text(q, 9, a);
+    p->unanswered = db_i64_or(q, 10, 0) != 0;
 }
 
 enum rc store_approval_get(struct store *st, int64_t account_id, int64_t id,
@@ -150,11 +151,13 @@ static enum rc resume(struct store *st, struct run *r)
     return store_run_save(st, r);
 }
 
-/* Whether the model is told what this decision says. */
-static bool is_told(const struct approval *p, const struct approval_decision *d)
+/* The same was decided, by a person, and the model is told what this decision
+ * says. */
+static bool is_same(const struct approval *p, const struct approval_decision *d)
 {
-    return d->note == NULL ||
-           (p->note != NULL && strcmp(p->note, d->note) == 0);
+    return p->state == d->state && !p->unanswered &&
+           (d->note == NULL ||
+            (p->note != NULL && strcmp(p->note, d->note) == 0));
 }
 
 static enum rc decide(struct store *st, struct store_call *call,
@@ -164,7 +167,7 @@ static enum rc decide(struct store *st, struct store_call *call,
     const struct key_refs refs = {.run_id = p->run_id};
     enum rc rc;
 
-    if (p->state == d->state && is_told(p, d)) {
+    if (is_same(p, d)) {
         call->replayed = true;
         return RC_OK;
     }

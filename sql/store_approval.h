@@ -22,6 +22,7 @@ struct approval {
     const char *arguments; /* as the model sent them */
     int64_t created_ms;
     int64_t decided_ms; /* 0: open */
+    bool unanswered;    /* denied by the runtime, since nobody came */
 };
 
 /* account_id 0: of any account. */

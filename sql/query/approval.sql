@@ -1,9 +1,10 @@
 -- Approvals: calls that wait for a person.
 
--- stmt: APPROVAL_GET read params=2 cols=10
+-- stmt: APPROVAL_GET read params=2 cols=11
 -- :account 0 stands for any account.
 SELECT a.id, a.run_id, a.tool_call_id, a.state, a.reason, a.note, a.created_ms,
-       a.decided_ms, t.name, t.arguments
+       a.decided_ms, t.name, t.arguments,
+       a.state = 'denied' AND a.decided_by = 'runtime'
   FROM approval AS a
   JOIN tool_call AS t ON t.id = a.tool_call_id
   JOIN run ON run.id = a.run_id

@@ -256,7 +256,9 @@ test('R28 nobody comes: told to the model as no_reply, no second question, and t
   assert.deepEqual(end.tool_calls.map((c) => c.approval && [c.approval.state, c.approval.unanswered]),
     [['denied', true], null, null, null]);
   assert.deepEqual(made('write'), []);
-  assert.equal((await decide(id, 'once')).json.code, 'already_decided');
+  for (const word of ['once', 'deny']) { // nor was it the person who denied it
+    assert.equal((await decide(id, word)).json.code, 'already_decided');
+  }
   assert.equal(await sql("SELECT actor FROM audit WHERE action = 'approval.decide'"), 'runtime');
   // What was said meanwhile goes into the closeout.
   model.next('research', (req, reply) => reply.call(['a__write', { n: 1 }]));
@@ -400,6 +402,37 @@ test('R29 the runtime is killed at each step around the pause: asked once, made 
   t.diagnostic(`${n - 1} steps`);
   assertCallsAnswered(w.model);
   await assertSettled(w.sql);
+});
+
+test('R29 it is decided while another call is under way, and the runtime killed meanwhile', BOUND, async (t) => {
+  const { model, aside, mcp, research, whole, run, sql, made, decide } = await stage(t);
+  const held = [];
+  mcp.tool('slow', { readOnlyHint: true }, (call) => held.push(call));
+  await mcp.say({ method: 'notifications/tools/list_changed' });
+  await mcp.wait(() => mcp.of('tools/list').length > 1, 'the list is asked for anew');
+  model.next('research', (req, reply) => reply.call(['a__slow', {}], ['a__write', { n: 1 }], ['a__write', { n: 2 }], ['a__look', {}]));
+  const r = await research('write it down');
+  const open = (n) => aside.until((s) => {
+    const a = s.runs.get(r.id)?.approval;
+    return a?.arguments === `{"n":${n}}` ? a : null;
+  }, { what: `${n} is asked about` });
+  const first = await open(1);
+  await mcp.wait(() => made('slow').length === 1, 'it is under way');
+  assert.equal((await run(r.id)).run.state, 'running');
+  assert.equal((await decide(first.id, 'once')).status, 202);
+  const second = await open(2);
+  await aside.kill('asided');
+  assert.equal((await decide(second.id, 'deny')).status, 202);
+  aside.launch('asided');
+  await mcp.wait(() => made('slow').length === 2, 'what is safe is made again');
+  assert.deepEqual(made('write'), []); // what acts is made alone
+  held[1].text('late');
+  const end = await whole(r.id);
+  assert.deepEqual(end.tool_calls.slice(0, 4).map((c) => [c.name, c.state]),
+    [['a__slow', 'done'], ['a__write', 'done'], ['a__write', 'failed'], ['a__look', 'done']]);
+  assert.deepEqual(made('write'), [{ n: 1 }]);
+  assertCallsAnswered(model);
+  await assertSettled(sql);
 });
 
 test('R29 responder and runtime are killed while it waits: it comes back the same', BOUND, async (t) => {
