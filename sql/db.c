@@ -11,10 +11,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -490,8 +492,38 @@ static void make_private(const char *path)
     }
 }
 
+/* On a disk that takes no writes SQLite cannot make the index of the log that
+ * it wants to read by. Without a log it needs none, if it is told that nobody
+ * writes. */
+static bool is_frozen(const char *path)
+{
+    char log[PATH_MAX];
+    struct stat at;
+    int len = snprintf(log, sizeof(log), "%s-wal", path);
+
+    return len > 0 && (size_t)len < sizeof(log) && access(path, W_OK) != 0 &&
+           errno == EROFS && (stat(log, &at) != 0 || at.st_size == 0);
+}
+
+/* As an address for SQLite; false: the path is too long. */
+static bool frozen_name(const char *path, char out[PATH_MAX])
+{
+    size_t n = (size_t)snprintf(out, PATH_MAX, "file:");
+
+    for (const char *p = path; *p != '\0' && n < PATH_MAX - 20; p++) {
+        if (strchr("%?#", *p) != NULL) {
+            n += (size_t)snprintf(out + n, 4, "%%%02X", (unsigned)*p);
+        } else {
+            out[n++] = *p;
+        }
+    }
+    (void)snprintf(out + n, PATH_MAX - n, "?immutable=1");
+    return n < PATH_MAX - 20;
+}
+
 static enum rc open_file(struct db *db, const char *path)
 {
+    char name[PATH_MAX];
     int flags = SQLITE_OPEN_NOMUTEX |
                 (db->read_only ? SQLITE_OPEN_READONLY
                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
@@ -499,6 +531,9 @@ static enum rc open_file(struct db *db, const char *path)
 
     if (!db->read_only) {
         make_private(path);
+    } else if (is_frozen(path) && frozen_name(path, name)) {
+        path = name;
+        flags |= SQLITE_OPEN_URI;
     }
     code = sqlite3_open_v2(path, &db->sqlite, flags, db_wal_name());
     if (code == SQLITE_OK) {

@@ -25,7 +25,8 @@ struct store;
 #define STORE_FEED_BYTES 33
 
 /* Open dir/aside.db, creating and migrating it if needed. busy_ms bounds each
- * wait for the write lock. RC_NEWER, RC_IO, RC_BUSY, RC_DB, as db_open. */
+ * wait for the write lock. RC_CONFLICT: a restore was cut short, and is to be
+ * done again. RC_NEWER, RC_IO, RC_BUSY, RC_DB, as db_open. */
 enum rc store_open(const char *dir, int64_t busy_ms,
                    struct store **out) RC_MUST_CHECK;
 /* The same for reading alone: nothing is created or migrated. RC_NOT_FOUND:

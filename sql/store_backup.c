@@ -390,6 +390,22 @@ static enum rc tell(struct store *st, void *arg)
     return store_audit_add(st, &line);
 }
 
+/* On a disk that is full, or takes no writes, the backup is what is wanted, not
+ * the line. */
+static void note(struct store_backup *b)
+{
+    struct store *st = NULL;
+    enum rc rc = store_open(b->dir, b->busy_ms, &st);
+
+    if (rc == RC_OK) {
+        rc = store_tx(st, tell, b);
+    }
+    store_close(st);
+    if (rc != RC_OK) {
+        log_warn(NULL, "the backup is not in the audit log: %s", rc_name(rc));
+    }
+}
+
 enum rc store_backup_make(struct store *st, struct store_backup *b)
 {
     const char *part =
@@ -417,9 +433,6 @@ enum rc store_backup_make(struct store *st, struct store_backup *b)
         (void)unlink(part);
         return store_backup_fail(b, rc, b->file, rc_name(rc));
     }
-    /* On a disk that is full, the backup is what is wanted, not the line. */
-    if (store_tx(st, tell, b) != RC_OK) {
-        log_warn(NULL, "the backup is not in the audit log");
-    }
+    note(b);
     return RC_OK;
 }

@@ -36,7 +36,8 @@ struct store_backup {
 };
 
 /* Copy what is there into the file, under another name beside it until it is
- * whole, checked and on the disk. Writers go on. RC_CONFLICT: there is such a
+ * whole, checked and on the disk. Writers go on; the store may be one that only
+ * reads. That it was made is written to the audit log, if that can be. RC_CONFLICT: there is such a
  * file. RC_IO, RC_DB, RC_NOMEM. b->why says what went wrong. */
 enum rc store_backup_make(struct store *, struct store_backup *) RC_MUST_CHECK;
 

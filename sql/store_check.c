@@ -187,7 +187,7 @@ static void check_main(struct check *c, bool *reading)
         find(c, "is not there", RESTORE ", or start Aside once for a new one");
         return;
     }
-    rc = store_open_read(c->dir, c->busy_ms, &st);
+    rc = store_open_half(c->dir, c->busy_ms, &st);
     if (rc != RC_OK) {
         cannot_open(c, rc);
         return;

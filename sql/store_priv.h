@@ -16,6 +16,10 @@ struct store {
     struct hash_heads *heads; /* of bodies of model requests */
 };
 
+/* As store_open_read, of what a restore that was cut short has left, too. */
+enum rc store_open_half(const char *dir, int64_t busy_ms,
+                        struct store **out) RC_MUST_CHECK;
+
 /* A value of a word list from a text column. A word outside the list cannot
  * be stored (CHECK), so it is kept as RC_DB. */
 int store_word(struct dbq *, int col, enum states_list);

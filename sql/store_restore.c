@@ -407,7 +407,8 @@ enum rc store_backup_restore(struct store_backup *b)
     struct restore r = {.b = b, .indexer = -1};
     enum rc rc = name_folders(&r) ? is_backup(b) : RC_NOMEM;
 
-    if (rc == RC_OK && mkdir(b->dir, 0700) != 0 && errno != EEXIST) {
+    if (rc == RC_OK && ((mkdir(b->dir, 0700) != 0 && errno != EEXIST) ||
+                        access(b->dir, W_OK) != 0)) {
         rc = store_backup_fail_errno(b, b->dir);
     }
     if (rc == RC_OK) {

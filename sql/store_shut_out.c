@@ -40,7 +40,7 @@ static enum rc read_access(struct store *st, struct arena *a,
 void store_shut_out_read(struct store_backup *b, struct shut_out *out)
 {
     struct store *st = NULL;
-    enum rc rc = store_open_read(b->dir, b->busy_ms, &st);
+    enum rc rc = store_open_half(b->dir, b->busy_ms, &st);
 
     if (rc == RC_OK) {
         rc = read_access(st, b->arena, out);

@@ -212,9 +212,10 @@ enum rc cmd_try_store(struct cmd *cmd, enum cmd_use use)
     if (access(path, F_OK) != 0) {
         return errno == ENOENT || errno == ENOTDIR ? RC_NOT_FOUND : RC_DENIED;
     }
-    if (access(path, R_OK | W_OK) != 0 ||
-        access(cmd->conf.data, R_OK | W_OK | X_OK) != 0) {
-        return RC_DENIED;
+    if (access(path, R_OK) != 0 || access(cmd->conf.data, R_OK | X_OK) != 0 ||
+        ((access(path, W_OK) != 0 || access(cmd->conf.data, W_OK) != 0) &&
+         !(use == CMD_LOOK && errno == EROFS))) {
+        return errno == EROFS ? RC_IO : RC_DENIED;
     }
     /* Nor must it change the tables below the programs of an older Aside, which
      * may be at work: only their own successors do that. */
@@ -248,6 +249,12 @@ const char *cmd_why_no_store(enum rc rc)
     }
     if (rc == RC_BUSY) {
         return BUSY;
+    }
+    if (rc == RC_CONFLICT) {
+        return "a restore was cut short: do it again, with aside restore";
+    }
+    if (rc == RC_IO) {
+        return "the disk takes no writes, or fails";
     }
     return rc_name(rc);
 }

@@ -53,6 +53,6 @@ static int make(struct cmd *cmd)
 
 int cmd_backup(int argc, char **argv)
 {
-    return cmd_on_store(argc, argv, USAGE,
-                        &(struct cmd_needs){1, 1, CMD_CHANGE}, make);
+    return cmd_on_store(argc, argv, USAGE, &(struct cmd_needs){1, 1, CMD_LOOK},
+                        make);
 }

@@ -113,7 +113,7 @@ test('an account that is deleted leaves no word in any file, beside processes at
   const byHand = 'glorvexen';
   model.next('entry', (req, reply) => reply.answer(`It is ${answer}. `.repeat(400)));
   await whole((await send(`Tell ${message} `.repeat(300))).run.id);
-  model.next('research', (req, reply) => reply.call(['library_search', { query: `moon ${tool}` }], ['note', { text: lead }]));
+  model.next('research', (req, reply) => reply.call(['library_search', { query: `moon ${tool}` }], ['note', { text: lead }], [`${lead}_look`, {}]));
   model.next('research', async (req, reply) => {
     reply.text('I look. ');
     await reply.hold('looking');
@@ -182,4 +182,39 @@ test('an account that is deleted leaves no word in any file, beside processes at
   assert.deepEqual((await aside.api('GET', '/overview')).json.conversations, []);
   assert.equal((await aside.api('POST', '/conversations', {})).status, 201);
   assert.deepEqual((await aside.api('GET', `/search?q=${message}`)).json.results, []);
+});
+
+test('what is deleted while something of it is still under way takes nobody down', BOUND, async (t) => {
+  const { aside, model, conv, stop, whole, sql } = await started(t, { 'background.limit': 2 });
+  const asided = aside.part('asided');
+  model.on('research', async (req, reply) => {
+    reply.text('I look. ');
+    await reply.hold(`looking ${model.holds.length}`);
+    reply.report('Found.');
+  });
+  for (const door of ['conversation', 'account']) {
+    const at = model.holds.length;
+    const place = door === 'conversation' ? conv
+      : (await aside.api('POST', '/conversations', {})).json.conversation.id;
+    const r = (await aside.api('POST', `/conversations/${place}/messages`,
+      { body: `the sea by ${door}`, mode: 'background' })).json.run;
+    await model.held(`looking ${at}`);
+    // The runtime finds out about both at once: it was stopped, and it is gone.
+    asided.signal('SIGSTOP');
+    await stop(r.id);
+    if (door === 'conversation') {
+      assert.equal((await aside.api('DELETE', `/conversations/${conv}`)).status, 200);
+    } else {
+      await done(aside, 'account', 'delete', 'me');
+    }
+    asided.signal('SIGCONT');
+    model.holds.forEach((held) => held.release());
+    const made = (await aside.api('POST', '/conversations', {})).json.conversation.id;
+    const sent = await aside.api('POST', `/conversations/${made}/messages`, { body: 'Hello' });
+    assert.equal(sent.status, 202, sent.text);
+    assert.equal((await whole(sent.json.run.id)).run.state, 'completed');
+    await assertSettled(sql);
+    assert.equal(asided.exit, null);
+  }
+  assert.deepEqual((await done(aside, 'check', '--json')).findings, []);
 });

@@ -352,3 +352,33 @@ test('a limit of inotify that is met while running makes it late, not deaf for g
   await eventually(async () => await watches() === 1, { what: 'it watches again' });
   assert.equal((await whole((await send('Hello again')).run.id)).run.state, 'completed');
 });
+
+test('what lies on a disk that takes no writes is looked at and backed up all the same', BOUND, async (t) => {
+  const { aside, sql } = await started(t, {}, { responders: 1, runtime: false });
+  const frozen = path.join(aside.dir, 'frozen');
+  await mkdir(frozen);
+  try {
+    execFileSync('mount', ['--bind', aside.dataDir, frozen], { stdio: 'ignore' });
+  } catch {
+    t.skip('nothing can be mounted here');
+    return;
+  }
+  try {
+    execFileSync('mount', ['-o', 'remount,ro,bind', frozen]);
+    const there = { env: { ...aside.env, ASIDE_DATA: frozen } };
+    for (const at of ['beside a responder', 'by itself']) {
+      if (at === 'by itself') {
+        await aside.part('responder-1').stop();
+      }
+      const copy = path.join(aside.dir, 'copy');
+      assert.equal((await done(there, 'backup', '--json', '--force', copy)).active_runs, 0, at);
+      assert.equal((await run('sqlite3', [copy, 'SELECT count(*) FROM conversation'])).stdout.trim(), '1', at);
+      assert.deepEqual((await done(there, 'check', '--json')).findings, [], at);
+      assert.match((await command(there, 'token', 'add', '-a', 'me', 'x')).err, /takes no writes/, at);
+      assert.match((await command(there, 'restore', copy)).err, /Read-only file system/, at);
+    }
+    assert.equal(await sql("SELECT count(*) FROM audit WHERE action = 'database.backup'"), '0');
+  } finally {
+    execFileSync('umount', ['-l', frozen]);
+  }
+});
