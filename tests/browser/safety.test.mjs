@@ -229,7 +229,8 @@ browserTest('the policy of page and API stops what a mistake would let through',
     return { status: response.status, headers: Object.fromEntries(response.headers) };
   });
   const html = await at('/');
-  assert.deepEqual(policy(html), { ...NONE, 'script-src': "'self'", 'style-src': "'self'", 'img-src': "'self'", 'connect-src': "'self'" });
+  assert.deepEqual(policy(html), { ...NONE, 'script-src': "'self'", 'style-src': "'self'", 'img-src': "'self'", 'connect-src': "'self'",
+    'require-trusted-types-for': "'script'", 'trusted-types': "'none'" });
   assert.equal(html.headers['cross-origin-opener-policy'], 'same-origin');
   for (const where of ['/', '/icon.svg', '/nothing', '/api/v1/health', '/api/v1/nothing', '/api/v1/overview']) {
     const r = await at(where);
@@ -255,20 +256,41 @@ browserTest('the policy of page and API stops what a mistake would let through',
   const stopped = await tab.evaluate(async ([hurt, away]) => {
     const seen = [];
     document.addEventListener('securitypolicyviolation', (e) => seen.push(e.effectiveDirective));
-    const put = (text) => document.body.append(document.createRange().createContextualFragment(text));
-    put(`<script>${hurt}</script><img src="${away}/x.png"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" onerror="${hurt}">`);
-    put(`<iframe src="${away}"></iframe><style>body{color:red}</style><base href="${away}/">`);
-    setTimeout(hurt, 0); // text as code; what a debugger evaluates is let through
+    // Text is made neither markup nor code.
+    const sinks = [(text) => { document.body.innerHTML = text; }, (text) => document.write(text),
+      (text) => document.createRange().createContextualFragment(text), (text) => document.body.insertAdjacentHTML('beforeend', text),
+      (text) => new DOMParser().parseFromString(text, 'text/html'), (text) => { document.createElement('iframe').srcdoc = text; },
+      (text) => { document.createElement('script').text = text; }, (text) => { document.createElement('script').src = text; },
+      (text) => trustedTypes.createPolicy(text, {}), (text) => setTimeout(text, 0)];
+    const through = sinks.filter((sink) => {
+      try {
+        sink(hurt);
+        return true;
+      } catch {
+        return false;
+      }
+    }).map(String);
+    // Nor does what is put together by hand load or run.
+    const put = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
+    put('img', { src: `${away}/x.png` });
+    put('iframe', { src: away });
+    put('style', { textContent: 'body{color:red}' });
+    put('base', { href: `${away}/` });
+    const image = document.createElement('img');
+    image.setAttribute('src', 'data:image/gif;base64,R0lGODlhAQABAAAAACw=');
+    document.body.append(image);
+    import(`${away}/x.js`).catch(() => {});
     await fetch(away).catch(() => {});
     const deadline = Date.now() + 15000;
     while (seen.length < 7 && Date.now() < deadline) {
       await new Promise((done) => { setTimeout(done, 20); });
     }
-    return { seen: [...new Set(seen)].sort(), hurt: globalThis.hurt, base: document.baseURI };
+    return { seen: [...new Set(seen)].sort(), through, hurt: globalThis.hurt, base: document.baseURI };
   }, [HURT, AWAY]);
   assert.equal(stopped.hurt, undefined);
   assert.equal(new URL(stopped.base).origin, page.origin);
-  for (const kind of ['script-src-elem', 'script-src', 'img-src', 'style-src-elem', 'connect-src', 'base-uri']) {
+  assert.deepEqual(stopped.through, []);
+  for (const kind of ['script-src-elem', 'require-trusted-types-for', 'trusted-types', 'img-src', 'style-src-elem', 'connect-src', 'base-uri']) {
     assert.ok(stopped.seen.includes(kind), `${kind} in ${stopped.seen}`);
   }
   assert.deepEqual(asked.filter((url) => url.startsWith(AWAY) && !/ csp$/.test(url)), [], 'nothing left the browser');
