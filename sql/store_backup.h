@@ -47,4 +47,9 @@ enum rc store_backup_make(struct store *, struct store_backup *) RC_MUST_CHECK;
  * If it is cut short, it is to be done again; no program starts until then. */
 enum rc store_backup_restore(struct store_backup *) RC_MUST_CHECK;
 
+/* Remove what a restore that was killed has made ready and not put in place: a
+ * copy of all that the backup holds. Only while one has the database open: then
+ * no restore is at work. */
+void store_backup_drop_left(const char *dir);
+
 #endif

@@ -9,7 +9,9 @@
 #include "gen/schema.h"
 #include "sql/base/log.h"
 #include "sql/db_copy.h"
+#include "sql/library.h"
 #include "sql/library_files.h"
+#include "sql/search.h"
 #include "sql/store_audit.h"
 #include "sql/store_conversation.h"
 #include "sql/store_priv.h"
@@ -158,12 +160,22 @@ enum rc store_forget_compact(struct store *st, const char *dir, int64_t busy_ms)
 
     store_set_busy(st, busy_ms);
     rc = db_copy_compact(st->db);
+    /* What is made of others and is damaged goes as a whole. */
     if (rc == RC_OK) {
         rc = compact_made(dir, &search, "search.db", clear_search);
+        if (rc == RC_DB) {
+            search_discard(dir);
+            rc = RC_OK;
+        }
     }
-    return rc == RC_OK
-               ? compact_made(dir, &library, "library.db", merge_library)
-               : rc;
+    if (rc == RC_OK) {
+        rc = compact_made(dir, &library, "library.db", merge_library);
+        if (rc == RC_DB) {
+            library_discard(dir);
+            rc = RC_OK;
+        }
+    }
+    return rc;
 }
 
 /* --- retention ------------------------------------------------------------- */

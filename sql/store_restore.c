@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,16 @@ static int remove_one(const char *path, const struct stat *st, int type,
 static void remove_folder(const char *path)
 {
     (void)nftw(path, remove_one, FTW_FDS, FTW_DEPTH | FTW_PHYS);
+}
+
+void store_backup_drop_left(const char *dir)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof(path), "%s/restoring", dir);
+
+    if (len > 0 && (size_t)len < sizeof(path)) {
+        remove_folder(path);
+    }
 }
 
 /* --- what is new ------------------------------------------------------------ */
@@ -357,8 +368,16 @@ static enum rc hand_over(struct restore *r)
 static enum rc claim(struct restore *r)
 {
     const char *path = in_folder(r, r->b->dir, "aside.db");
+    struct stat at;
     enum rc rc =
         path == NULL ? RC_NOMEM : store_lease_try(r->b->dir, &r->lease);
+
+    /* Its log lies where it leads to, out of reach. */
+    if (rc == RC_OK && lstat(path, &at) == 0 && S_ISLNK(at.st_mode)) {
+        return store_backup_fail(r->b, RC_INVALID, path,
+                                 "it is a link: name in `data` the folder that "
+                                 "it leads to, or put the file here");
+    }
 
     if (rc == RC_BUSY) {
         return store_backup_fail(r->b, rc, r->b->dir,

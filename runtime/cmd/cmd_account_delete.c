@@ -7,6 +7,7 @@
 #include "runtime/cmd/cmd.h"
 #include "runtime/document/library_index.h"
 #include "sql/base/folder.h"
+#include "sql/store_backup.h"
 #include "sql/store_forget.h"
 
 /* Writing the databases anew may have to wait for a run of the indexer. */
@@ -33,6 +34,7 @@ static enum rc leave_nothing(const struct cmd *cmd, const char *name)
 {
     enum rc rc = store_account_delete_files(cmd->conf.data, name);
 
+    store_backup_drop_left(cmd->conf.data);
     if (rc == RC_OK) {
         rc = index_now(cmd);
     }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { copyFile, mkdir, open, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chown, copyFile, mkdir, open, readFile, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -336,6 +336,20 @@ test('what is no sound backup is refused before anything is touched', BOUND, asy
   const said = await done(aside, 'restore', '--json', file);
   assert.equal(said.tokens_kept_out, null);
   assert.equal(await sql('SELECT count(*) FROM conversation'), '201');
+  // As root it is given to whose the folder is; where the file is a link it is refused.
+  if (process.getuid() === 0) {
+    await chown(aside.dataDir, 65534, 65534);
+    const { kept } = await done(aside, 'restore', '--json', file);
+    for (const name of [kept, ...['aside.db', 'asided.lock', 'library.lock'].map((n) => path.join(aside.dataDir, n))]) {
+      assert.equal((await stat(name)).uid, 65534, name);
+    }
+    await chown(aside.dataDir, 0, 0);
+  }
+  const real = path.join(aside.dir, 'real.db');
+  await rename(path.join(aside.dataDir, 'aside.db'), real);
+  await symlink(real, path.join(aside.dataDir, 'aside.db'));
+  assert.match((await command(aside, 'restore', file)).err, /it is a link/);
+  await rm(path.join(aside.dataDir, 'aside.db'));
   // And one that an older Aside has made.
   const folder = path.join(process.cwd(), 'sql/schema');
   const schemas = (await readdir(folder)).filter((n) => /^00(0|1[0-4])/.test(n)).sort();

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -163,6 +163,14 @@ test('an account that is deleted leaves no word in any file, beside processes at
   for (const word of words.filter((w) => w !== title)) {
     assert.ok(before.some(([, bytes]) => bytes.includes(word)), `${word} is somewhere`);
   }
+  // Also in what a killed restore has left, and where an index is damaged.
+  await mkdir(path.join(aside.dataDir, 'restoring'));
+  await writeFile(path.join(aside.dataDir, 'restoring', 'aside.db'), message);
+  const index = path.join(aside.dataDir, 'search.db');
+  await promisify(execFile)('sqlite3', ['-cmd', '.timeout 5000', index, 'PRAGMA wal_checkpoint(TRUNCATE)']);
+  const f = await open(index, 'r+');
+  await f.write(message.repeat(500), 4096);
+  await f.close();
   const shown = (await aside.api('GET', '/overview')).json.as_of;
   assert.equal((await done(aside, 'account', 'delete', '--json', 'me')).deleted, 'me');
   // A page that is open drops what it shows, once.
