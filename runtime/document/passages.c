@@ -93,7 +93,7 @@ static void fail(struct passages *p, enum rc rc)
     }
 }
 
-/* There are more passages than may be, or the arena takes no more text. */
+/* There are more passages than may be. */
 static void fail_full(struct passages *p)
 {
     if (p->may_cut) {
@@ -129,26 +129,28 @@ static bool join_tail(struct passages *p, const char *heading)
     joined =
         arena_printf(p->arena, "%s\n\n%s", before->text, buf_str(&p->text));
     if (joined == NULL) {
-        fail_full(p);
+        fail(p, RC_TOO_LARGE);
     } else {
         before->text = joined;
     }
     return true;
 }
 
-/* Keep the passage in hand. More than there may be is not put into the arena. */
+/* Keep the passage in hand. */
 static void keep(struct passages *p)
 {
     struct library_text t = {
         .links = p->link_bytes * 10 > p->text.len * LINKS_TENTHS,
     };
 
-    if (passages_count(p) < p->max_texts) {
-        t.heading = arena_strdup(p->arena, buf_str(&p->heading));
-        t.text = arena_strndup(p->arena, p->text.data, p->text.len);
+    if (passages_count(p) == p->max_texts) {
+        fail_full(p); /* nothing further is put into the arena */
+        return;
     }
+    t.heading = arena_strdup(p->arena, buf_str(&p->heading));
+    t.text = arena_strndup(p->arena, p->text.data, p->text.len);
     if (t.heading == NULL || t.text == NULL) {
-        fail_full(p);
+        fail(p, RC_TOO_LARGE);
         return;
     }
     buf_add(&p->texts, &t, sizeof(t));
@@ -373,7 +375,7 @@ void passages_add(void *arg, const struct block *b)
         }
         if (p->title == NULL) {
             p->title = "";
-            fail_full(p);
+            fail(p, RC_TOO_LARGE);
         }
         break;
     case BLOCK_HEADING:

@@ -53,7 +53,7 @@ struct passages;
 struct passages *passages_new(struct arena *, size_t max_texts);
 void passages_free(struct passages *); /* NULL is allowed */
 
-/* From now on what would be too much is left out, and is no failure. */
+/* From now on passages beyond max_texts are left out, which is no failure. */
 void passages_may_cut(struct passages *);
 /* Something was. What comes now is, too. */
 bool passages_is_cut(const struct passages *);
@@ -65,8 +65,8 @@ void passages_add(void *arg, const struct block *);
 size_t passages_count(const struct passages *);
 
 /* After the last block. Title is "" if there was none. RC_TOO_LARGE: more
- * passages than max_texts, or more text than the arena takes, where nothing may
- * be left out. */
+ * passages than max_texts, where none may be left out, or more text than the
+ * arena takes. */
 enum rc passages_end(struct passages *, const char **title,
                      const struct library_text **out, size_t *n) RC_MUST_CHECK;
 
