@@ -118,7 +118,9 @@ void torn_close(const char *json, struct buf *out)
         while (len > 0 && strchr(" \t\r\n", json[len - 1]) != NULL) {
             len--;
         }
-        last = len > 0 ? json[len - 1] : '\0';
+        if (len > 0) {
+            last = json[len - 1];
+        }
         /* After a value that is whole nothing is lost; else what stands behind
          * the last comma is. */
         if (strchr("}]", last) == NULL && (last != '"' || s.is_name)) {

@@ -111,13 +111,14 @@ static void add_json(const char *text, size_t len, const char *escaped,
     add_form(out, n);
 }
 
+/* RFC 4648 4 and 5. */
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 /* As it stands in base64 of something longer, with so many bytes before it
- * (modulo three): the letters that it alone decides. RFC 4648 4 and 5. */
+ * (modulo three): the letters that it alone decides. */
 static void add_base64(const char *text, size_t len, size_t before,
-                       const char *last, char *out)
+                       const char *letters, char *out)
 {
-    static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789";
     const size_t from = (before * 8 + 5) / 6;
     const size_t end = (before + len) * 8 / 6;
     size_t n = 0;
@@ -131,7 +132,7 @@ static void add_base64(const char *text, size_t len, size_t before,
             value = value << 1 |
                     ((unsigned)(unsigned char)text[byte] >> (7 - bit % 8) & 1);
         }
-        out[n++] = value < 62 ? LETTERS[value] : last[value - 62];
+        out[n++] = letters[value];
     }
     if (n >= CODED_MIN_BYTES) {
         add_form(out, n);
@@ -151,8 +152,8 @@ static void add_coded(const char *text, size_t len)
     add_json(text, len, "\"\\", out);
     add_json(text, len, "\"\\/", out);
     for (size_t before = 0; before < 3; before++) {
-        add_base64(text, len, before, "+/", out);
-        add_base64(text, len, before, "-_", out);
+        add_base64(text, len, before, LETTERS "+/", out);
+        add_base64(text, len, before, LETTERS "-_", out);
     }
     free(out);
 }
