@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/data_mark.h"
 #include "runtime/mcp/mcp_message.h"
 #include "runtime/mcp/mcp_result.h"
 #include "runtime/mcp/mcp_tool.h"
@@ -59,6 +60,24 @@ static void check_result(const cJSON *body)
     arena_free(a);
 }
 
+/* No line of it but the last closes the border, whatever the server says. */
+static void check_marked(const char *text)
+{
+    static const char EDGES[] =
+        DATA_MARK_OPEN "\n" DATA_MARK_LINE "\n" DATA_MARK_CLOSE;
+
+    /* Each byte may be the end of a line, with a mark behind it. */
+    FUZZ_CHECK(strlen(text) <= sizeof(EDGES) + MCP_TOOL_DESCRIPTION_BYTES *
+                                                   sizeof(DATA_MARK_LINE));
+    FUZZ_CHECK(strncmp(text, EDGES, strlen(DATA_MARK_OPEN "\n")) == 0);
+    for (const char *p = strchr(text, '\n'); p != NULL;
+         p = strchr(p + 1, '\n')) {
+        FUZZ_CHECK(strncmp(p + 1, DATA_MARK_LINE, strlen(DATA_MARK_LINE)) ==
+                       0 ||
+                   strcmp(p + 1, DATA_MARK_CLOSE) == 0);
+    }
+}
+
 static void check_tool(const struct mcp_tool *t)
 {
     size_t len = strspn(t->name, "abcdefghijklmnopqrstuvwxyz"
@@ -68,8 +87,7 @@ static void check_tool(const struct mcp_tool *t)
     FUZZ_CHECK(strlen(t->remote) < MCP_TOOL_REMOTE_BYTES);
     FUZZ_CHECK(fuzz_is_text(t->remote, strlen(t->remote)));
     FUZZ_CHECK(fuzz_is_text(t->title, strlen(t->title)));
-    /* Each byte may be the end of a line, which gets the mark of data. */
-    FUZZ_CHECK(strlen(t->description) <= 4 * MCP_TOOL_DESCRIPTION_BYTES + 64);
+    check_marked(t->description);
     FUZZ_CHECK(fuzz_is_text(t->description, strlen(t->description)));
     FUZZ_CHECK(strlen(t->schema) <= MCP_TOOL_SCHEMA_BYTES);
     FUZZ_CHECK(fuzz_is_json(t->schema, strlen(t->schema)));
