@@ -11,7 +11,8 @@ struct server {
     const char *name; /* of the configuration */
     enum endpoint_state state;
     const char *detail; /* why: no_connection, no_answer, no_usable_answer or
-                         * http_<status>; "": nothing to say */
+                         * http_<status>; of one that is well,
+                         * policy_unknown_tool; "": nothing to say */
     int64_t tools;      /* that it offers */
     int64_t changed_ms;
 };

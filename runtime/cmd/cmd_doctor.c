@@ -23,6 +23,7 @@
 #include "sql/library_files.h"
 #include "sql/store_access.h"
 #include "sql/store_lease.h"
+#include "sql/store_server.h"
 #include "sql/store_storage.h"
 
 #define USAGE        "[-c file] [-u address] [-s socket] [-w seconds] [--json]"
@@ -301,6 +302,35 @@ static void look_at_runtime(struct doctor *d)
     }
 }
 
+/* What the runtime has found out about the tools that policies name. */
+static void look_at_policies(struct doctor *d)
+{
+    struct server *list = NULL;
+    const char *bad = NULL;
+    size_t n = 0;
+
+    if (d->cmd->conf.n_policy == 0 || d->cmd->store == NULL ||
+        store_server_list(d->cmd->store, d->cmd->arena, &list, &n) != RC_OK) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i].detail, "policy_unknown_tool") == 0) {
+            bad = list[i].name;
+        }
+    }
+    if (bad != NULL) {
+        doctor_say(d, DOCTOR_FAULT, "policies",
+                   arena_printf(d->cmd->arena,
+                                "one names a tool that the server %s does not "
+                                "offer: it forbids and limits nothing. The "
+                                "runtime's log says which",
+                                bad));
+    } else {
+        doctor_say(d, DOCTOR_FINE, "policies",
+                   "name no tool that is known not to be there");
+    }
+}
+
 static void look_at_socket(struct doctor *d)
 {
     const char *path = d->cmd->socket;
@@ -341,9 +371,10 @@ static void look_at_socket(struct doctor *d)
 static void look_at_all(struct doctor *d)
 {
     static void (*const LOOK[])(struct doctor *) = {
-        look_at_fts5,     look_at_data,         look_at_database,
-        look_at_doorbell, look_at_descriptors,  look_at_runtime,
-        look_at_socket,   doctor_look_at_model, doctor_look_at_front};
+        look_at_fts5,        look_at_data,        look_at_database,
+        look_at_doorbell,    look_at_descriptors, look_at_runtime,
+        look_at_policies,    look_at_socket,      doctor_look_at_model,
+        doctor_look_at_front};
 
     for (size_t i = 0; i < sizeof(LOOK) / sizeof(LOOK[0]); i++) {
         LOOK[i](d);

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { command } from '../support/command.mjs';
 import { eventually, freePort } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { startSite } from '../support/site.mjs';
@@ -88,7 +89,13 @@ test('servers of tools and the search are told of: well, gone, shut, back', BOUN
   const { log } = aside.part('asided');
   assert.match(log, /mcp\.files .*policy\.files__putt counts for nothing/);
   assert.doesNotMatch(log, /policy\.files__put counts/);
+  const doctor = async () => (await command({ ...aside, env: { ...aside.env, ASIDE_POLICY_FILES__PUTT: 'deny' } },
+    'doctor', '--json')).json.findings.find((f) => f.what === 'policies');
+  const fault = await doctor();
+  assert.equal(fault.verdict, 'fault');
+  assert.match(fault.text, /the server files does not offer/);
   files.tool('putt', {}, (call) => call.text('x'));
   await files.say({ method: 'notifications/tools/list_changed' });
   await told('mcp files: ok, 3');
+  assert.equal((await doctor()).verdict, 'ok');
 });
