@@ -38,6 +38,7 @@ struct run {
     bool offline;
     struct conf conf;
     bool conf_loaded;
+    bool had_database; /* when everything was ready */
     struct place place;
     char owner[128];
     char health_path[256];
@@ -318,10 +319,21 @@ static enum rc parts_list(struct run *r)
 
 /* --- the verb ---------------------------------------------------------- */
 
+/* Is aside.db gone? Its path is left in path. */
+static bool is_gone(char path[PATH_MAX])
+{
+    const char *dir = getenv("ASIDE_DATA");
+
+    return dir != NULL && place_join(path, dir, "/aside.db") == RC_OK &&
+           access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 static void say_ready(void *arg)
 {
-    const struct run *r = arg;
+    struct run *r = arg;
+    char path[PATH_MAX];
 
+    r->had_database = !is_gone(path);
     (void)printf("\nAside is at http://localhost:%d%s/   (Ctrl-C ends it)\n",
                  r->port, r->conf.prefix);
     if (r->offline) {
@@ -336,12 +348,10 @@ static void say_ready(void *arg)
 /* What is started again where the database was would make an empty one. */
 static bool has_database(void *arg)
 {
-    const char *dir = getenv("ASIDE_DATA");
+    const struct run *r = arg;
     char path[PATH_MAX];
 
-    (void)arg;
-    if (dir == NULL || place_join(path, dir, "/aside.db") != RC_OK ||
-        access(path, F_OK) == 0 || errno != ENOENT) {
+    if (!r->had_database || !is_gone(path)) {
         return true;
     }
     log_error(NULL,
