@@ -62,13 +62,19 @@ enum rc store_backup_sync(struct store_backup *b, const char *path)
     return rc;
 }
 
-enum rc store_backup_sync_parent(struct store_backup *b, const char *path)
+/* The folder that a file is in, as its path has it. NULL: no memory. */
+static const char *parent_of(struct store_backup *b, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    const char *parent =
-        slash == NULL
-            ? "."
-            : arena_strndup(b->arena, path, (size_t)(slash - path) + 1);
+
+    return slash == NULL
+               ? "."
+               : arena_strndup(b->arena, path, (size_t)(slash - path) + 1);
+}
+
+enum rc store_backup_sync_parent(struct store_backup *b, const char *path)
+{
+    const char *parent = parent_of(b, path);
 
     return parent == NULL ? RC_NOMEM : store_backup_sync(b, parent);
 }
@@ -240,14 +246,10 @@ static enum rc fill(struct store *st, struct store_backup *b, const char *part)
     return rc;
 }
 
-/* The folder that a file is in, without links; NULL: errno. To be freed. */
+/* The same without links; NULL: errno. To be freed. */
 static char *folder_of(struct store_backup *b, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *parent =
-        slash == NULL
-            ? "."
-            : arena_strndup(b->arena, path, (size_t)(slash - path) + 1);
+    const char *parent = parent_of(b, path);
 
     return parent == NULL ? NULL : realpath(parent, NULL);
 }
