@@ -250,13 +250,11 @@ test('every verb takes --json, prints one object, and fails when it cannot be pr
     assert.equal(done.code, 0, `${verb}: ${done.stderr}`);
     assert.equal(done.stdout.trim().split('\n').length, 1, done.stdout);
     assert.equal(typeof JSON.parse(done.stdout), 'object', verb);
-    for (const json of [[], ['--json']]) {
+    for (const [json, to] of [[[], '>/dev/full'], [['--json'], '>&-']]) {
       const force = verb === 'backup' ? ['--force'] : [];
-      for (const to of ['>/dev/full', '>&-']) {
-        const lost = await shell(aside.env, `"$aside" "$@" ${to}`, verb, ...args, ...json, ...force);
-        assert.deepEqual([lost.code, lost.stdout], [1, ''], `${verb} ${json} ${to} ${lost.stderr}`);
-        assert.match(lost.stderr, /^aside: /, `${verb} ${json} ${to}`);
-      }
+      const lost = await shell(aside.env, `"$aside" "$@" ${to}`, verb, ...args, ...json, ...force);
+      assert.deepEqual([lost.code, lost.stdout], [1, ''], `${verb} ${json} ${to} ${lost.stderr}`);
+      assert.match(lost.stderr, /^aside: /, `${verb} ${json} ${to}`);
     }
   }
   // What was closed did not become the file that was opened next.
@@ -409,9 +407,9 @@ test('a database of another version or out of reach is told, and never changed',
     ['account', 'add', 'new'], ['account', 'delete', 'me'], ['token', 'list', '-a', 'me'],
     ['token', 'add', '-a', 'me', 'x'], ['backup', path.join(dir, 'copy.db')], ['library', 'add', page],
     ['library', 'remove', 'x'], ['index'], ['check'], ['doctor']];
-  for (const [at, why] of [[version + 1, /newer/], [version - 1, /older/]]) {
+  for (const [at, why, tried] of [[version + 1, /newer/, verbs.slice(-6)], [version - 1, /older/, verbs]]) {
     await sql(`PRAGMA user_version = ${at}`);
-    for (const words of verbs) {
+    for (const words of tried) {
       const r = await run(env, ...words);
       assert.equal(r.code, 1, words.join(' '));
       assert.match(r.stdout + r.stderr, why, `${words.join(' ')}\n${r.stdout}${r.stderr}`);
