@@ -138,11 +138,10 @@ static enum rc put(struct json_out *json, void *arg)
 static const char *in_words(const char *code, char out[STORE_SERVER_DETAIL])
 {
     static const char HTTP[] = "http_";
+    const bool http = strncmp(code, HTTP, strlen(HTTP)) == 0;
 
-    (void)snprintf(out, STORE_SERVER_DETAIL, "%s", code);
-    if (strncmp(code, HTTP, strlen(HTTP)) == 0) {
-        memcpy(out, "HTTP ", strlen(HTTP));
-    }
+    (void)snprintf(out, STORE_SERVER_DETAIL, "%s%s", http ? "HTTP " : "",
+                   http ? code + strlen(HTTP) : code);
     for (char *p = strchr(out, '_'); p != NULL; p = strchr(p, '_')) {
         *p = ' ';
     }
