@@ -221,6 +221,43 @@ enum rc store_token_owner(struct store *st, int64_t id, struct arena *a,
     return rc == RC_OK ? store_account_name(st, owner, a, account) : rc;
 }
 
+/* End a session, and say so in the log. RC_NOT_FOUND. */
+static enum rc end_session(struct store *st, const struct store_call *call,
+                           int64_t account_id, int64_t id)
+{
+    struct dbq *q = db_use(st->db, STMT_SESSION_CLOSE);
+    enum rc rc;
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":account", account_id);
+    rc = db_run_one(q);
+    if (rc == RC_CONFLICT) {
+        return RC_NOT_FOUND;
+    }
+    return rc == RC_OK ? store_audit_call(st, call, account_id,
+                                          AUDIT_SESSION_CLOSE, ID_SESSION, id)
+                       : rc;
+}
+
+/* All sessions that were opened with the token. */
+static enum rc end_sessions_of(struct store *st, const struct store_call *call,
+                               const struct token *t)
+{
+    enum rc rc = RC_OK;
+
+    for (int i = 0; i < ACCESS_MAX_SESSIONS && rc == RC_OK; i++) {
+        struct dbq *q = db_use(st->db, STMT_SESSION_OF_TOKEN);
+        int64_t id = 0;
+
+        db_bind_i64(q, ":token", t->id);
+        rc = db_one_i64(q, &id);
+        if (rc == RC_OK) {
+            rc = end_session(st, call, t->account_id, id);
+        }
+    }
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
+}
+
 static enum rc end_token(struct store *st, const struct store_call *call,
                          const struct token *t)
 {
@@ -232,9 +269,7 @@ static enum rc end_token(struct store *st, const struct store_call *call,
     db_bind_i64(q, ":now_ms", call->now_ms);
     rc = db_run_one(q);
     if (rc == RC_OK) {
-        q = db_use(st->db, STMT_SESSION_CLOSE_TOKEN);
-        db_bind_i64(q, ":token", t->id);
-        rc = db_run(q);
+        rc = end_sessions_of(st, call, t);
     }
     return rc == RC_OK ? store_audit_call(st, call, t->account_id,
                                           AUDIT_TOKEN_REVOKE, ID_TOKEN, t->id)
@@ -300,22 +335,28 @@ static enum rc get_session(struct store *st, int64_t account_id, int64_t id,
     return store_read_one(q, a, read_session, out);
 }
 
-/* Expired ones, and the oldest of too many. */
-static enum rc make_room(struct store *st, int64_t account_id, int64_t now_ms)
+/* Expired ones go, whose end nobody decides on, and the oldest of too many. */
+static enum rc make_room(struct store *st, const struct store_call *call,
+                         int64_t account_id)
 {
     struct dbq *q = db_use(st->db, STMT_SESSION_CLOSE_EXPIRED);
     enum rc rc;
 
     db_bind_i64(q, ":account", account_id);
-    db_bind_i64(q, ":now_ms", now_ms);
+    db_bind_i64(q, ":now_ms", call->now_ms);
     rc = db_run(q);
-    if (rc == RC_OK) {
-        q = db_use(st->db, STMT_SESSION_CLOSE_OLDEST);
+    for (int i = 0; i < ACCESS_MAX_SESSIONS && rc == RC_OK; i++) {
+        int64_t id = 0;
+
+        q = db_use(st->db, STMT_SESSION_BEYOND);
         db_bind_i64(q, ":account", account_id);
         db_bind_i64(q, ":keep", ACCESS_MAX_SESSIONS - 1);
-        rc = db_run(q);
+        rc = db_one_i64(q, &id);
+        if (rc == RC_OK) {
+            rc = end_session(st, call, account_id, id);
+        }
     }
-    return rc;
+    return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 
 static enum rc insert_session(struct store *st, const struct store_call *call,
@@ -355,7 +396,7 @@ enum rc store_session_open(struct store *st, struct store_call *call,
         rc = RC_NOT_FOUND;
     }
     if (rc == RC_OK) {
-        rc = make_room(st, account, call->now_ms);
+        rc = make_room(st, call, account);
     }
     if (rc == RC_OK) {
         rc = insert_session(st, call, &token, in);
@@ -391,22 +432,10 @@ enum rc store_session_close(struct store *st, struct store_call *call,
                             int64_t id)
 {
     int64_t account = 0;
-    struct dbq *q;
     enum rc rc = store_account_find(st, call->account, &account);
 
-    if (rc != RC_OK) {
-        return rc;
-    }
-    q = db_use(st->db, STMT_SESSION_CLOSE);
-    db_bind_i64(q, ":id", id);
-    db_bind_i64(q, ":account", account);
-    rc = db_run_one(q);
-    if (rc == RC_CONFLICT) {
-        return RC_NOT_FOUND;
-    }
     if (rc == RC_OK) {
-        rc = store_audit_call(st, call, account, AUDIT_SESSION_CLOSE,
-                              ID_SESSION, id);
+        rc = end_session(st, call, account, id);
     }
     return rc == RC_OK ? store_as_of(st, &call->as_of) : rc;
 }

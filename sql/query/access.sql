@@ -86,18 +86,16 @@ UPDATE session SET seen_ms = :now_ms
 -- stmt: SESSION_CLOSE write params=2 cols=0
 DELETE FROM session WHERE id = :id AND account_id = :account;
 
--- stmt: SESSION_CLOSE_TOKEN write params=1 cols=0
-DELETE FROM session WHERE token_id = :token;
+-- stmt: SESSION_OF_TOKEN read params=1 cols=1
+SELECT id FROM session WHERE token_id = :token ORDER BY id LIMIT 1;
 
 -- stmt: SESSION_CLOSE_EXPIRED write params=2 cols=0
 DELETE FROM session WHERE account_id = :account AND expires_ms <= :now_ms;
 
--- stmt: SESSION_CLOSE_OLDEST write params=2 cols=0
--- All but the newest :keep.
-DELETE FROM session
- WHERE account_id = :account
-   AND id <= (SELECT id FROM session WHERE account_id = :account
-               ORDER BY id DESC LIMIT 1 OFFSET :keep);
+-- stmt: SESSION_BEYOND read params=2 cols=1
+-- The newest of those that are too many, if :keep are to stay.
+SELECT id FROM session WHERE account_id = :account
+ ORDER BY id DESC LIMIT 1 OFFSET :keep;
 
 -- stmt: ACCOUNT_LIST read scan params=1 cols=3
 SELECT id, name, created_ms FROM account ORDER BY id LIMIT :limit;

@@ -331,6 +331,18 @@ test('tokens are made, shown once, listed and revoked', BOUND, async (t) => {
   for (const who of [by(first.json.secret), phone.headers]) {
     assert.equal((await aside.api('GET', '/runs', undefined, { headers: who })).status, 401);
   }
+  // What goes with a token, or makes room for another, is in the log as well.
+  const ends = async () => (await aside.api('GET', '/audit', undefined, { headers: admin })).json.audit
+    .filter((x) => x.action === 'session.close').map((x) => [x.subject, x.actor, x.actor_id]);
+  assert.deepEqual(await ends(), [[phone.session.id, 'token', 'tok_1']]);
+  const oldest = (await login(secrets.me)).session.id;
+  await sql(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+    INSERT INTO session (account_id, token_id, hash, created_ms, expires_ms, seen_ms, agent, address)
+    SELECT account_id, token_id, randomblob(32), created_ms, expires_ms, seen_ms, agent, address FROM session, n`);
+  await login(secrets.me);
+  assert.deepEqual((await ends())[0], [oldest, 'token', 'tok_1']);
+  const open = (await aside.api('GET', '/sessions', undefined, { headers: admin })).json.sessions;
+  assert.deepEqual([open.length, open.some((x) => x.id === oldest)], [100, false]);
   const names = (await aside.api('GET', '/tokens', undefined, { headers: admin })).json.tokens.map((x) => x.name);
   assert.deepEqual(names, ['default', 'laptop']);
   assert.equal((await make({ name: 'Phone', scope: 'write', days: 7 }, 'once')).json.secret, null);
