@@ -247,20 +247,20 @@ replay: $(OUT)/replay
 	ASAN_OPTIONS=abort_on_error=1 $(OUT)/replay tests/fuzz/corpus \
 	   $(subst $(comma), ,$(ONLY))
 # The longest come first, so that none runs alone at the end.
-LONG := $(patsubst %,tests/scenarios/%.test.mjs,soak attack-life races attack-crash \
-   cases supervisor walk-effects runtime races-lock lease) \
-   $(patsubst %,tests/browser/%.test.mjs,cases scenario everyone tabs research)
+LONG := $(patsubst %,tests/scenarios/%.test.mjs,access attack-crash attack-life \
+   attack-responder-walk backup cases command library policy races soak supervisor) \
+   $(patsubst %,tests/browser/%.test.mjs,adverse cases scenario tabs)
 longest_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 # Most of a scenario is waiting for what must not come too soon.
 scenarios:
-	$(NODE_TEST) 4 $(call longest_first,$(filter-out $(LOAD),$(wildcard \
+	$(NODE_TEST) 6 $(call longest_first,$(filter-out $(LOAD),$(wildcard \
 	   tests/page/*.test.mjs tests/scenarios/*.test.mjs)))
 # It measures how others are served meanwhile, so nothing runs beside it.
 LOAD := tests/scenarios/load.test.mjs
 load:
 	$(NODE_TEST) 1 $(LOAD)
 browser:
-	$(NODE_TEST) 2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
+	$(NODE_TEST) 3 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST) 2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
 

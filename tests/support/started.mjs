@@ -46,7 +46,8 @@ export async function started(t, conf = {}, more = {}) {
     return run(id);
   };
   const sql = async (text) => (await promisify(execFile)(
-    'sqlite3', ['-cmd', '.timeout 5000', path.join(aside.dataDir, 'aside.db'), text])).stdout.trim();
+    'sqlite3', ['-cmd', '.timeout 5000', path.join(aside.dataDir, 'aside.db'), text],
+    { maxBuffer: 256 << 20 })).stdout.trim();
   return { model, aside, conv, send, research, say, stop, run, ended, whole, sql };
 }
 
