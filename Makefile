@@ -253,14 +253,14 @@ LONG := $(patsubst %,tests/scenarios/%.test.mjs,access attack-crash attack-life 
 longest_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 # Most of a scenario is waiting for what must not come too soon.
 scenarios:
-	$(NODE_TEST) 6 $(call longest_first,$(filter-out $(LOAD),$(wildcard \
+	$(NODE_TEST) 4 $(call longest_first,$(filter-out $(LOAD),$(wildcard \
 	   tests/page/*.test.mjs tests/scenarios/*.test.mjs)))
 # It measures how others are served meanwhile, so nothing runs beside it.
 LOAD := tests/scenarios/load.test.mjs
 load:
 	$(NODE_TEST) 1 $(LOAD)
 browser:
-	$(NODE_TEST) 3 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
+	$(NODE_TEST) 2 $(call longest_first,$(wildcard tests/browser/*.test.mjs))
 e2e: test-build ## tests over HTTP only; ONLY=name chooses a file
 	$(NODE_TEST) 2 $(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs)
 

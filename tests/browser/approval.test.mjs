@@ -15,18 +15,21 @@ async function staged(t, browser) {
   return { ...all, mcp };
 }
 
-/** A click in the moment in which a call is shown was meant for something else. */
-const CLICKS = () => new Promise((done) => {
-  const watch = new MutationObserver(() => {
-    const button = document.querySelector('.approval button');
-    if (button) {
-      watch.disconnect();
-      button.click();
-      done(undefined);
-    }
+/** From here on a click in the moment in which a call is shown, which was meant
+ *  for something else; `clicked` is settled then. */
+const CLICKS = () => {
+  globalThis.clicked = new Promise((done) => {
+    const watch = new MutationObserver(() => {
+      const button = document.querySelector('.approval button');
+      if (button) {
+        watch.disconnect();
+        button.click();
+        done(undefined);
+      }
+    });
+    watch.observe(document.body, { childList: true, subtree: true });
   });
-  watch.observe(document.body, { childList: true, subtree: true });
-});
+};
 
 const HOSTILE = '{"to":"a@example.org","n":12345678901234567890,"html":"<img src=x onerror=alert(1)>",' +
   '"turned":"abc\u202Edef","hidden":"a\u{E0041}\u2800\u00A0b","list":[],"deep":{"a":[1,{"b":null}]}}';
@@ -104,9 +107,9 @@ browserTest('two tabs: the second learns that it was decided, and says so if it 
     });
     await page.choose('Background');
     await page.say('Mail it');
-    const watched = page.tab.evaluate(CLICKS);
+    await page.tab.evaluate(CLICKS);
     (await model.held('watched')).release();
-    await watched;
+    await page.tab.evaluate(() => globalThis.clicked);
     const block = page.answer('Mail it').locator('.approval');
     await block.waitFor();
     assert.deepEqual(mcp.calls, []);
