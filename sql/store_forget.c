@@ -1,12 +1,12 @@
 #include "sql/store_forget.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "gen/schema.h"
+#include "sql/base/folder.h"
 #include "sql/base/log.h"
 #include "sql/db_copy.h"
 #include "sql/library.h"
@@ -17,7 +17,6 @@
 #include "sql/store_priv.h"
 
 #define PATH_BYTES 4096
-#define FTW_FDS    16
 
 /* --- an account ----------------------------------------------------------- */
 
@@ -64,15 +63,6 @@ enum rc store_account_delete(struct store *st, const struct store_call *call)
                        : rc;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 enum rc store_account_delete_files(const char *dir, const char *account)
 {
     char owner[LIBRARY_FILES_OWNER_BYTES];
@@ -87,7 +77,7 @@ enum rc store_account_delete_files(const char *dir, const char *account)
     if (access(path, F_OK) != 0) {
         return errno == ENOENT ? RC_OK : RC_IO;
     }
-    if (nftw(path, remove_one, FTW_FDS, FTW_DEPTH | FTW_PHYS) != 0) {
+    if (!folder_remove(path)) {
         log_error(NULL, "%s: %s", path, strerror(errno));
         return RC_IO;
     }

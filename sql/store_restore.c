@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "gen/schema.h"
+#include "sql/base/folder.h"
 #include "sql/base/log.h"
 #include "sql/db_copy.h"
 #include "sql/library_files.h"
@@ -51,27 +52,13 @@ static const char *in_folder(const struct restore *r, const char *folder,
     return arena_printf(r->b->arena, "%s/%s", folder, name);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_folder(const char *path)
-{
-    (void)nftw(path, remove_one, FTW_FDS, FTW_DEPTH | FTW_PHYS);
-}
-
 void store_backup_drop_left(const char *dir)
 {
     char path[PATH_MAX];
     int len = snprintf(path, sizeof(path), "%s/restoring", dir);
 
     if (len > 0 && (size_t)len < sizeof(path)) {
-        remove_folder(path);
+        (void)folder_remove(path);
     }
 }
 
@@ -288,7 +275,7 @@ static enum rc prepare(struct restore *r)
     struct store *st = NULL;
     enum rc rc;
 
-    remove_folder(r->ready);
+    (void)folder_remove(r->ready);
     if (mkdir(r->ready, 0700) != 0) {
         return store_backup_fail_errno(r->b, r->ready);
     }
@@ -441,7 +428,7 @@ enum rc store_backup_restore(struct store_backup *b)
         if (rc == RC_OK) {
             rc = store_exchange_make(b, r.ready, r.kept);
         }
-        remove_folder(r.ready);
+        (void)folder_remove(r.ready);
     }
     db_copy_release(r.claim);
     if (r.indexer >= 0) {

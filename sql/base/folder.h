@@ -1,4 +1,4 @@
-/* folder.h - the names in a folder, one after another.
+/* folder.h - the names in a folder, one after another; a folder that goes.
  *
  * readdir() tells the end of a folder and an error by the same NULL. Who takes
  * the one for the other sees files as gone that are there, so it is called
@@ -23,5 +23,9 @@ const char *folder_next(DIR *, int *error);
  * is meant: it is gone, or something else is there. Any other errno says
  * nothing about what is there. */
 bool folder_is_gone(int error);
+
+/* Remove the folder, or file, with all that is in it; a link is removed, not
+ * followed. False: errno; a part of it may be gone. */
+bool folder_remove(const char *path);
 
 #endif
