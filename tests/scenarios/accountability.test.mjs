@@ -7,6 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 
+import { asked } from '../support/scripted-model.mjs';
 import { assertSettled, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -22,19 +23,17 @@ test('a report and what it answers for', BOUND, async (t) => {
   const file = async (r) => (await aside.api('GET', `/runs/${r.id}/report?format=md`)).text;
 
   await t.test('R31 each requirement has its evidence, or the reason why not; the file quotes what was asked', async () => {
-    let r;
     model.next('research', (req, reply) => reply.call(search('tides moon'), search('salt rivers')));
     model.next('research', async (req, reply) => {
       reply.text('x');
       await reply.hold('adjust');
     });
-    r = await research('Why *tides*?');
+    const r = await research('Why *tides*?');
     await model.held('adjust');
-    let extra;
     model.next('research', (req, reply) => reply.call(deliver('# Tides\n\nThe moon [1].', [
-      { id: r.message_id, status: 'covered', note: 'by the moon', sources: [1] },
-      { id: extra.message.id, status: 'partial', note: '', sources: [2] }])));
-    extra = await say(r.id, 'and the salt');
+      { id: asked(req)[0], status: 'covered', note: 'by the moon', sources: [1] },
+      { id: asked(req)[1], status: 'partial', note: '', sources: [2] }])));
+    await say(r.id, 'and the salt');
     const end = await whole(r.id);
     assert.deepEqual([end.run.state, end.run.reason], ['incomplete', 'partial_coverage']);
     assert.deepEqual(lines(end.run), [['covered', 'by the moon', [1]], ['partial', '', [2]]]);
@@ -46,26 +45,24 @@ test('a report and what it answers for', BOUND, async (t) => {
   });
 
   await t.test('R31 evidence that was never retrieved is held back as a citation is, and not kept', async () => {
-    let r;
-    const report = () => deliver('# Tides', [{ id: r.message_id, status: 'covered', note: '', sources: [1, 88, 'x', -1] }]);
+    const report = (req) => deliver('# Tides', [{ id: asked(req)[0], status: 'covered', note: '', sources: [1, 88, 'x', -1] }]);
     model.next('research', (req, reply) => reply.call(search('tides moon')));
-    model.next('research', (req, reply) => reply.call(report()));
+    model.next('research', (req, reply) => reply.call(report(req)));
     model.next('research', (req, reply) => {
       assert.match(told(req), /not delivered: \[88\]: no passage with that number/);
-      reply.call(report());
+      reply.call(report(req));
     });
-    r = await research('the tides');
+    const r = await research('the tides');
     const end = await whole(r.id);
     assert.deepEqual(lines(end.run), [['partial', 'The report cites [88], which was never retrieved.', [1]]]);
     await assertSettled(sql);
   });
 
   await t.test('R31 a requirement that stands alone rests on what the report cites', async () => {
-    let r;
     model.next('research', (req, reply) => reply.call(search('tides moon'), search('salt rivers')));
     model.next('research', (req, reply) => reply.call(deliver('Salt [2], moon [1], salt [2].',
-      [{ id: r.message_id, status: 'covered' }])));
-    r = await research('the sea');
+      [{ id: asked(req)[0], status: 'covered' }])));
+    const r = await research('the sea');
     const end = await whole(r.id);
     assert.deepEqual(lines(end.run), [['covered', '', [1, 2]]]);
     assert.doesNotMatch(await file(r), /could not find/);
@@ -74,15 +71,14 @@ test('a report and what it answers for', BOUND, async (t) => {
 
   await t.test('R31 numbers, lists and texts as models write them; a blank report is none', async () => {
     for (const [sources, evidence] of [[['1', '[2]', 'x', 1.5], [1, 2]], [2, [2]], ['[1]', [1]], [{ n: 1 }, []]]) {
-      let r;
       model.next('research', (req, reply) => reply.call(search('tides moon'), search('salt rivers')));
       model.next('research', (req, reply) => reply.call(deliver(' \n\u3000\u200b\t', [])));
       model.next('research', (req, reply) => {
         assert.match(told(req), /report: expected a text/);
-        const line = { id: r.message_id, status: 'covered', note: '', sources };
+        const line = { id: asked(req)[0], status: 'covered', note: '', sources };
         reply.call(deliver('By the moon.', evidence.length === 1 ? line : JSON.stringify([line])));
       });
-      r = await research('the sea');
+      const r = await research('the sea');
       const end = await whole(r.id);
       assert.deepEqual([end.run.state, lines(end.run)], ['completed', [['covered', '', evidence]]]);
     }
@@ -90,10 +86,9 @@ test('a report and what it answers for', BOUND, async (t) => {
   });
 
   await t.test('R31 in Chinese, what could not be found is told in Chinese', async () => {
-    let r;
     model.next('research', (req, reply) => reply.call(deliver('# 潮汐\n\n没有找到资料。',
-      [{ id: r.message_id, status: 'not_covered', note: '图书馆里没有' }])));
-    r = await research('潮汐是怎样形成的？');
+      [{ id: asked(req)[0], status: 'not_covered', note: '图书馆里没有' }])));
+    const r = await research('潮汐是怎样形成的？');
     await whole(r.id);
     assert.match(await file(r), /## 未能找到的内容\n\n- 最初的请求 \(潮汐是怎样形成的？\): 未覆盖。图书馆里没有\n/);
   });

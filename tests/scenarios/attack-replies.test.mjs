@@ -211,9 +211,9 @@ test('plain text is asked once to be delivered, also when an adjustment came bet
     assert.match(history(req).at(-1).content, /^\[adjustment/);
     reply.answer('More prose.');
   });
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await held.reply.arrived();
   await say(r.id, 'and salt');
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await new Promise((resolve) => setTimeout(resolve, 200)); // time to do wrong
   held.reply.raw('data: [DONE]\n\n');
   held.release();
   const end = await whole(r.id);

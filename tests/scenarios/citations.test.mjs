@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { asked } from '../support/scripted-model.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -13,18 +14,17 @@ const FALSE = '# Tides\n\nThe moon [1]. Mars [7], and Venus [1, 12].\n\n`a[99]`'
 const told = (req) => req.body.messages.filter((m) => m.role === 'tool').at(-1).content;
 
 /** Everything covered, with a note. */
-const all = (r) => [{ id: r.message_id, status: 'covered', note: 'by the library' }];
+const all = (req) => [{ id: asked(req).at(-1), status: 'covered', note: 'by the library' }];
 
 test('R31 an invented citation is held back and the model told; mended, it is delivered', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, {}, { library: await shelf(t) });
-  let r;
   model.next('research', search);
-  model.next('research', (req, reply) => reply.report(FALSE, all(r)));
+  model.next('research', (req, reply) => reply.report(FALSE, all(req)));
   model.next('research', (req, reply) => {
     assert.match(told(req), held);
-    reply.report('# Tides\n\nThe moon [1].', all(r));
+    reply.report('# Tides\n\nThe moon [1].', all(req));
   });
-  r = await research('the sea');
+  const r = await research('the sea');
   const end = await whole(r.id);
   assert.equal(end.run.state, 'completed');
   assert.equal(end.run.answer.body, '# Tides\n\nThe moon [1].');
@@ -34,13 +34,12 @@ test('R31 an invented citation is held back and the model told; mended, it is de
   // Twice in one reply: the model has been told of neither.
   model.next('research', search);
   model.next('research', (req, reply) => reply.call(...[FALSE, `${FALSE} More.`].map((report) =>
-    ['deliver_report', { report, coverage: all(r) }])));
+    ['deliver_report', { report, coverage: all(req) }])));
   model.next('research', (req, reply) => {
     assert.match(told(req), held);
-    reply.report('The moon [1].', all(r));
+    reply.report('The moon [1].', all(req));
   });
-  r = await research('the sea');
-  const twice = await whole(r.id);
+  const twice = await whole((await research('the sea')).id);
   assert.deepEqual([twice.run.state, twice.run.answer.body], ['completed', 'The moon [1].']);
   assert.deepEqual(twice.tool_calls.slice(1).map((c) => c.state), ['failed', 'failed', 'done']);
   assertCallsAnswered(model);
@@ -49,11 +48,10 @@ test('R31 an invented citation is held back and the model told; mended, it is de
 
 test('R31 told once: what is insisted on is delivered as covered in part, and says why', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, {}, { library: await shelf(t) });
-  let r;
   model.next('research', search);
-  model.next('research', (req, reply) => reply.report(FALSE, all(r)));
-  model.next('research', (req, reply) => reply.report(FALSE, all(r)));
-  r = await research('the sea');
+  model.next('research', (req, reply) => reply.report(FALSE, all(req)));
+  model.next('research', (req, reply) => reply.report(FALSE, all(req)));
+  const r = await research('the sea');
   const end = await whole(r.id);
   assert.deepEqual([end.run.state, end.run.reason], ['incomplete', 'partial_coverage']);
   assert.equal(end.run.answer.body, FALSE);
@@ -66,10 +64,9 @@ test('R31 told once: what is insisted on is delivered as covered in part, and sa
 test('R26 R31 the closeout is not repeated: it is delivered, and marked', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, { 'budget.normal.requests': 2 },
     { library: await shelf(t) });
-  let r;
   model.next('research', search);
-  model.next('closeout', (req, reply) => reply.report(FALSE, all(r)));
-  r = await research('the sea');
+  model.next('closeout', (req, reply) => reply.report(FALSE, all(req)));
+  const r = await research('the sea');
   const end = await whole(r.id);
   assert.deepEqual([end.run.state, end.run.reason], ['incomplete', 'budget_requests']);
   assert.equal(end.run.coverage[0].status, 'partial');
@@ -156,15 +153,14 @@ test('R26 a report that breaks off: the model is told; in a closeout what there 
   const { model, research, whole, sql } = await started(t, { 'budget.normal.requests': 3 },
     { library: await shelf(t) });
   const cut = (text) => (req, reply) => reply.call(['deliver_report', text]);
-  let r;
   const go = async (text) => {
     model.next('research', search);
     model.next('research', cut('{"report":"# Tides\\n\\nThe mo'));
     model.next('closeout', (req, reply) => {
       assert.match(told(req), /the arguments break off: the reply was too long/);
-      cut(text(r))(req, reply);
+      cut(text(asked(req)[0]))(req, reply);
     });
-    r = await research('the sea');
+    const r = await research('the sea');
     const { run } = await whole(r.id);
     assert.deepEqual([run.state, run.reason], ['incomplete', 'budget_requests']);
     return [run.answer.body, ...lines(run)[0]];
@@ -172,7 +168,7 @@ test('R26 a report that breaks off: the model is told; in a closeout what there 
   const why = 'The report breaks off: it was too long.';
   assert.deepEqual(await go(() => '{"report":"# Tides\\n\\nThe moon [1] and \\ud83c\\udf0a \\ud83c'),
     ['# Tides\n\nThe moon [1] and \u{1f30a} ', 'not_covered', why]);
-  assert.deepEqual(await go(({ message_id: id }) => `{"report":"The moon [1].","coverage":[{"id":"${id}","status":"covered"},{"id":"m`),
+  assert.deepEqual(await go((id) => `{"report":"The moon [1].","coverage":[{"id":"${id}","status":"covered"},{"id":"m`),
     ['The moon [1].', 'partial', why]);
   const lost = await go(() => '{"coverage":[],"report"');
   assert.match(lost[0], /before the model could write its report/);
@@ -182,10 +178,9 @@ test('R26 a report that breaks off: the model is told; in a closeout what there 
 test('R31 what a report calls partly covered says that it cites what was never retrieved', BOUND, async (t) => {
   const { model, research, whole, sql } = await started(t, { 'budget.normal.requests': 2 },
     { library: await shelf(t) });
-  let r;
   model.next('research', search);
-  model.next('closeout', (req, reply) => reply.report(FALSE, [{ id: r.message_id, status: 'partial', note: 'half' }]));
-  r = await research('the sea');
+  model.next('closeout', (req, reply) => reply.report(FALSE, [{ id: asked(req)[0], status: 'partial', note: 'half' }]));
+  const r = await research('the sea');
   assert.deepEqual(lines((await whole(r.id)).run), [['partial', `half – ${CITES}`]]);
   await assertSettled(sql);
 });
@@ -193,18 +188,17 @@ test('R31 what a report calls partly covered says that it cites what was never r
 test('R31 the thousandth passage is cited as the first; a number beyond the last is invented, a year is none', BOUND, async (t) => {
   const { model, aside, research, whole, sql } = await started(t, { 'budget.normal.tool_calls': 100 });
   const page = (n) => ['fault_small', { page: n }];
-  let r;
   for (let i = 0; i < 4; i++) {
     model.next('research', (req, reply) => reply.call(...Array.from({ length: 19 }, (_, k) => page(19 * i + k))));
   }
   const report = (more) => `# Salt\n\nIn [2024], the salt [1000] of [2101]${more}.`;
-  const covered = () => [{ id: r.message_id, status: 'covered', note: '', sources: [1000, 2101] }];
-  model.next('research', (req, reply) => reply.report(report(' and [2999, 123456]'), covered()));
+  const covered = (req) => [{ id: asked(req)[0], status: 'covered', note: '', sources: [1000, 2101] }];
+  model.next('research', (req, reply) => reply.report(report(' and [2999, 123456]'), covered(req)));
   model.next('research', (req, reply) => {
     assert.match(told(req), /not delivered: \[2999\], \[123456\]: no passage/);
-    reply.report(report(''), [{ ...covered()[0], sources: [1000, 2101, 5000000] }]);
+    reply.report(report(''), [{ ...covered(req)[0], sources: [1000, 2101, 5000000] }]);
   });
-  r = await research('the salt');
+  const r = await research('the salt');
   const end = await whole(r.id);
   // A number that reads like a year is given to no passage.
   assert.deepEqual([end.sources.length, end.sources[1498].n, end.sources[1499].n], [1520, 1499, 2101]);
@@ -223,14 +217,13 @@ test('R31 the thousandth passage is cited as the first; a number beyond the last
 
 test('R30 a continuation may cite what the research before it retrieved', BOUND, async (t) => {
   const { model, aside, research, whole, sql } = await started(t, {}, { library: await shelf(t) });
-  let r;
   model.next('research', search);
-  model.next('research', (req, reply) => reply.report('# Tides\n\nThe moon [1].', all(r)));
-  r = await research('the sea');
+  model.next('research', (req, reply) => reply.report('# Tides\n\nThe moon [1].', all(req)));
+  const r = await research('the sea');
   await whole(r.id);
-  model.next('research', (req, reply) => reply.report('# More\n\nStill the moon [1].', all(r)));
-  r = (await aside.api('POST', `/runs/${r.id}/continue`, { body: 'go on' })).json.run;
-  const end = await whole(r.id);
+  model.next('research', (req, reply) => reply.report('# More\n\nStill the moon [1].', all(req)));
+  const next = (await aside.api('POST', `/runs/${r.id}/continue`, { body: 'go on' })).json.run;
+  const end = await whole(next.id);
   assert.equal(end.run.answer.body, '# More\n\nStill the moon [1].');
   assert.equal(end.tool_calls.length, 1, 'nothing was held back');
   await assertSettled(sql);

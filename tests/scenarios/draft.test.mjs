@@ -118,21 +118,20 @@ test('a draft and what becomes of it', BOUND, async (t) => {
     async () => {
       const { model, research, whole, run, sql } = all;
       const refused = /not published: \[7\]: no passage with that number was retrieved/;
-      let r;
       model.next('research', (req, reply) => reply.call(['library_search', { query: 'tides moon' }]));
       model.next('research', (req, reply) => reply.call(draft('The moon [1].')));
       model.next('research', (req, reply) => reply.call(draft('Mars [7].')));
       model.next('research', async (req, reply) => {
         assert.match(toolTexts(req).at(-1), refused);
-        assert.deepEqual(answerOf((await run(r.id)).run.answer), [1, 'The moon [1].', true, false]);
+        assert.deepEqual(answerOf((await run((await begun).id)).run.answer), [1, 'The moon [1].', true, false]);
         reply.report('Mars [7].');
       });
       model.next('research', (req, reply) => {
         assert.match(toolTexts(req).at(-1), /not delivered: \[7\]/);
         reply.report('The moon alone [1].');
       });
-      r = await research('the sea');
-      const end = await whole(r.id);
+      const begun = research('the sea');
+      const end = await whole((await begun).id);
       assert.deepEqual([end.run.state, ...answerOf(end.run.answer)],
         ['completed', 2, 'The moon alone [1].', false, true]);
       await assertSettled(sql);

@@ -32,12 +32,11 @@ test('R13 R15 60 rounds of 200 KB: the prompt keeps its bound, and nothing that 
   const request = 'Compare the "harbours"\nof the north, 比较它们, and cite each.';
   const added = ['Leave out\tharbour 9.', 'Also the price of salt \u{1f9c2}.'];
   const at = { 15: 0, 40: 1 };
-  let r;
   const asked = [];
   for (let i = 1; i <= STEPS; i++) {
     model.next('research', async (req, reply) => {
       if (i in at) {
-        asked.push(await say(r.id, added[at[i]]));
+        asked.push(await say((await going).id, added[at[i]]));
       }
       if (i === 2) {
         reply.call(large(i), ['note', { text: 'The first note of all.', pin: [1, 21] }]);
@@ -64,7 +63,8 @@ test('R13 R15 60 rounds of 200 KB: the prompt keeps its bound, and nothing that 
     results.push(told(req));
     reply.report('# All harbours\n\nOf old [1], and of late [900].');
   });
-  r = await research(request);
+  const going = research(request);
+  const r = await going;
   const end = await whole(r.id, 180000);
   assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { asked } from '../support/scripted-model.mjs';
 import { assertSettled, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -16,13 +17,8 @@ test('R31 coverage: left out, unknown, twice named, in any order', BOUND, async 
     });
     const r = await research('the sea');
     await model.held('first');
-    const added = await say(r.id, 'and the salt');
-    const [request, adjustment] = [r.message_id, added.message.id];
-    let coverage;
-    model.next('research', (req, reply) => {
-      coverage = what(request, adjustment);
-      reply.report('# Done', coverage);
-    });
+    model.next('research', (req, reply) => reply.report('# Done', what(...asked(req))));
+    await say(r.id, 'and the salt');
     const end = await whole(r.id);
     assert.equal(end.run.answer.body, '# Done');
     return [end.run.state, end.run.reason, end.run.coverage.map((c) => `${c.source} ${c.status} ${c.note}`)];

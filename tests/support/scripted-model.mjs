@@ -13,8 +13,10 @@
 //   const held = await model.held('looking');
 //   held.release();
 
+import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 
+import { eventually } from './harness.mjs';
 import { bodyOf } from './http.mjs';
 import { Watched } from './watched.mjs';
 
@@ -189,6 +191,21 @@ class Reply {
     return this.call(['deliver_report', { report, coverage }]);
   }
 
+  /** Wait until the other side has read all that was sent: neither socket holds a byte. */
+  arrived() {
+    const { socket } = this.res;
+    const ports = [socket.localPort, socket.remotePort]
+      .map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
+    const between = ([, from, to]) => ports.some((port) => from?.endsWith(port)) &&
+      ports.some((port) => to?.endsWith(port));
+    return eventually(async () => {
+      const rows = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/));
+      const queues = rows.filter(between).map((row) => row[4]);
+      return socket.writableLength === 0 && queues.length === 2 &&
+        queues.every((queue) => queue === '00000000:00000000');
+    }, { what: 'what was sent has been read' });
+  }
+
   /**
    * Wait here until the test calls release() of what model.held(name) gave, or
    * the other side hangs up. Resolves to 'released' or 'closed'.
@@ -201,6 +218,15 @@ class Reply {
       this.closed.then(() => resolve('closed'));
     });
   }
+}
+
+/**
+ * The ids of what a research is asked, in the order it was said. A handler has them from
+ * its request: it may be asked before the test has the reply to what it said.
+ */
+export function asked(req) {
+  const heads = textOf(req.body).matchAll(/^\[(?:requirement|adjustment) (msg_\d+)\]/gm);
+  return [...new Set([...heads].map((head) => head[1]))];
 }
 
 function coverageOf(body) {
