@@ -303,13 +303,22 @@ fuzz-build: $(FUZZERS)
 
 # --- stricter runs ------------------------------------------------------------------
 # A whole Aside under load, in programs that are watched from inside or outside.
-.PHONY: tsan valgrind units
+.PHONY: tsan valgrind jitter units
 tsan: deps-test ## the responder's threads under load, a minute
 	@$(BUILDING) SAN=thread programs
 	$(NODE_TEST) 1 tests/strict/threads.test.mjs
 valgrind: deps-strict ## both processes under memcheck, two minutes
 	@$(BUILDING) programs
 	$(NODE_TEST) 1 tests/strict/valgrind.test.mjs
+
+# Every end of every wire late now and then, the tests' own too: what leans on
+# an order that nobody promised fails here. ONLY=name chooses a file.
+jitter: deps-test test-build $(BUILD)/jitter.so ## the scenarios, with everybody late at random, twenty minutes
+	JITTER=$(abspath $(BUILD)/jitter.so) timeout -k 20 3600 node tests/run.mjs 4 \
+	   $(filter-out $(LOAD),$(wildcard tests/scenarios/$(or $(ONLY),*).test.mjs))
+$(BUILD)/jitter.so: tests/strict/jitter.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(WARN) $(CPPF) -O1 -fPIC -shared -o $@ $<
 
 # As root: a systemd needs namespaces of its own.
 units: deps-test ## the systemd units under a systemd of their own; as root
@@ -334,7 +343,7 @@ $(BENCH_TOOLS): $(OUT)/bench/%: $(OUT)/tests/bench/%.o \
 
 # --- reading the code ---------------------------------------------------------------
 C_FILES := $(STORE_SRC) $(FCGI_SRC) $(OFFLINE_SRC) $(RUNTIME_SRC) $(CHECK_SRC) \
-   $(BENCH_SRC) $(TARGET_SRC) $(FUZZ_SRC) $(wildcard fcgi/main.c fcgi/offline/main.c runtime/main.c \
+   $(BENCH_SRC) $(TARGET_SRC) $(FUZZ_SRC) $(wildcard tests/strict/*.c fcgi/main.c fcgi/offline/main.c runtime/main.c \
    runtime/cmd/aside.c)
 H_FILES := $(wildcard sql/base/*.h sql/*.h fcgi/*.h fcgi/offline/*.h runtime/*.h runtime/*/*.h \
    tests/support/*.h tests/bench/*.h tests/fuzz/*.h)

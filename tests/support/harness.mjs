@@ -20,7 +20,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { Feed } from './feed.mjs';
-import { request } from './http.mjs';
+import { JITTER, request } from './http.mjs';
 import { PATIENCE_MS } from './patience.mjs';
 import { Program } from './process.mjs';
 
@@ -150,6 +150,10 @@ function environment(options, dirs, modelUrl) {
     env[`ASIDE_${key.toUpperCase().replaceAll('.', '_')}`] = String(value);
   }
   env.ASAN_OPTIONS = `exitcode=99:detect_leaks=${leaks}`;
+  if (JITTER) {
+    env.LD_PRELOAD = JITTER;
+    env.ASAN_OPTIONS += ':verify_asan_link_order=0';
+  }
   env.UBSAN_OPTIONS = 'print_stacktrace=1';
   return { ...env, ...options.env };
 }

@@ -2,6 +2,13 @@
 
 import http from 'node:http';
 
+/** What `make jitter` makes the programs late with; the tests' own ends are late too. */
+export const { JITTER } = process.env;
+const LATE_MS = 250;
+
+const late = () => (JITTER && Math.random() < 0.3
+  ? new Promise((resolve) => setTimeout(resolve, Math.random() * LATE_MS)) : null);
+
 /**
  * @param {number} port on 127.0.0.1
  * @param {string} method
@@ -31,8 +38,9 @@ export function request(port, method, path, { headers = {}, body, ms = 70000, si
       const chunks = [];
       res.on('data', (chunk) => chunks.push(chunk));
       res.on('error', fail);
-      res.on('end', () => {
+      res.on('end', async () => {
         clearTimeout(timer);
+        await late();
         const text = Buffer.concat(chunks).toString('utf8');
         resolve({
           status: res.statusCode, headers: res.headers, text, json: parse(text),
@@ -58,6 +66,7 @@ export async function bodyOf(req) {
   } catch {
     return null;
   }
+  await late();
   return Buffer.concat(chunks);
 }
 
