@@ -4,7 +4,8 @@
  * rows and the connections under way; when it dies, everything needed to go on
  * is in the database (R29).
  *
- *   loop.c      waits, gathers facts, commits a turn's work together
+ *   loop.c      waits and gathers facts; changes.c looks for what others have
+ *               changed, commit.c commits a turn's work together
  *   live.c      the table of Runs at work
  *   run.c       a step of a Run: facts.c puts what happened into rows, decide.c
  *               says what they call for, plan.c what the next request is for,
@@ -569,10 +570,10 @@ bool indexer_has_documents(const struct indexer *);
 /* All that accounts ask to be read (store_library.h): a child is started, unless
  * one is at work; then this is to be called again when it has ended. */
 void indexer_want(struct indexer *, const struct library_want *, size_t n);
-/* Whether there is something to be told in a commit: what was asked and is
- * read, and how the last run ended. */
 /* Make the index anew if it is gone, as one that was damaged is. */
 void indexer_keep(struct indexer *);
+/* Whether there is something to be told in a commit: what was asked and is
+ * read, and how the last run ended. */
 bool indexer_has_news(const struct indexer *);
 const struct library_want *indexer_done(const struct indexer *, size_t *n);
 struct library_run indexer_run(const struct indexer *);
