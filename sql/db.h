@@ -1,7 +1,7 @@
 /* db.h - SQLite behind a small door: open, migrate, statements, transactions.
  *
- * Only the files of sql/ include this header; only db.c and db_wal.c include
- * sqlite3.h. SQL text lives in the folders query and schema, and reaches here
+ * Only the files of sql/ include this header; only those named db*
+ * include sqlite3.h. SQL text lives in the folders query and schema, and reaches here
  * as the generated table of statements (gen/stmt.h).
  *
  * A handle belongs to one thread. Text that is read is copied into the arena

@@ -30,7 +30,7 @@
 static enum rc copy_pages(struct db *from, sqlite3 *to)
 {
     sqlite3_backup *copy =
-        sqlite3_backup_init(to, "main", db_inside_handle(from), "main");
+        sqlite3_backup_init(to, "main", from->sqlite, "main");
     int code = SQLITE_OK;
 
     while (copy != NULL && code == SQLITE_OK) {
@@ -85,7 +85,7 @@ static enum rc tell_rows(struct db *db, const char *pragma, db_fault_fn *fn,
                          void *arg)
 {
     sqlite3_stmt *s = NULL;
-    int code = sqlite3_prepare_v2(db_inside_handle(db), pragma, -1, &s, NULL);
+    int code = sqlite3_prepare_v2(db->sqlite, pragma, -1, &s, NULL);
     int n = 0;
 
     while (code == SQLITE_OK || code == SQLITE_ROW) {
@@ -103,7 +103,8 @@ static enum rc tell_rows(struct db *db, const char *pragma, db_fault_fn *fn,
         fn(arg, sqlite3_errstr(code));
         return RC_OK;
     }
-    return code == SQLITE_DONE ? RC_OK : db_inside_failure(db, code, pragma);
+    return code == SQLITE_DONE ? RC_OK
+                               : db_inside_failure(db, code, pragma, false);
 }
 
 enum rc db_copy_verify(struct db *db, bool quick, db_fault_fn *fn, void *arg)
@@ -124,7 +125,7 @@ enum rc db_copy_schema(struct db *db, uint8_t out[HASH_BYTES])
 {
     sqlite3_stmt *s = NULL;
     int code = sqlite3_prepare_v2(
-        db_inside_handle(db),
+        db->sqlite,
         "SELECT COALESCE(group_concat(line, char(10)), '')"
         "  FROM (SELECT type || ' ' || name || ' ' || COALESCE(sql, '') AS line"
         "          FROM sqlite_schema ORDER BY 1)",
@@ -138,7 +139,8 @@ enum rc db_copy_schema(struct db *db, uint8_t out[HASH_BYTES])
                     (size_t)sqlite3_column_bytes(s, 0), out);
     }
     (void)sqlite3_finalize(s);
-    return code == SQLITE_ROW ? RC_OK : db_inside_failure(db, code, "schema");
+    return code == SQLITE_ROW ? RC_OK
+                              : db_inside_failure(db, code, "schema", false);
 }
 
 /* --- what was deleted ----------------------------------------------------- */
@@ -169,9 +171,10 @@ enum rc db_copy_compact(struct db *db)
     if (rc != RC_OK) {
         return rc;
     }
-    code = empty_log(db_inside_handle(db));
-    return code == SQLITE_OK ? RC_OK
-                             : db_inside_failure(db, code, "wal_checkpoint");
+    code = empty_log(db->sqlite);
+    return code == SQLITE_OK
+               ? RC_OK
+               : db_inside_failure(db, code, "wal_checkpoint", false);
 }
 
 void db_copy_settle(const char *path)

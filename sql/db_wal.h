@@ -6,8 +6,8 @@
  * are asked for, and go to the file as one.
  *
  * Nothing is promised less by that. What a commit writes is in the file, in the
- * same order, when the log is synchronised; with synchronous=FULL, which db.c
- * sets, that is before anybody can see the commit. Pages that an open
+ * same order, when the log is synchronised; with synchronous=FULL, which
+ * db_open.c sets, that is before anybody can see the commit. Pages that an open
  * transaction could not keep in the cache are read by its own connection alone,
  * and such a read writes them first. Nothing is held past the write lock, so
  * that a transaction that was rolled back never writes over another's pages. A

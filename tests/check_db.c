@@ -116,7 +116,8 @@ static void pragma_is(const char *pragma, const char *want)
 {
     char value[32] = "";
 
-    ck_assert_int_eq(exec_one(db, pragma, value, sizeof(value)), SQLITE_OK);
+    ck_assert_int_eq(db_inside_exec_one(db, pragma, value, sizeof(value)),
+                     SQLITE_OK);
     ck_assert_msg(strcmp(value, want) == 0, "%s: %s", pragma, value);
 }
 
@@ -774,8 +775,8 @@ START_TEST(a_transaction_beyond_the_cache)
     ck_assert_int_eq(count(db), 1);
     ck_assert_int_eq(db_tx(db, add_pages, &n), RC_OK);
     ck_assert_int_eq(count(other), 1 + MANY);
-    ck_assert_int_eq(exec_one(other, "PRAGMA wal_checkpoint", NULL, 0),
-                     SQLITE_OK);
+    ck_assert_int_eq(
+        db_inside_exec_one(other, "PRAGMA wal_checkpoint", NULL, 0), SQLITE_OK);
     pragma_is("PRAGMA integrity_check", "ok");
     db_close(other);
 }

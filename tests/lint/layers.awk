@@ -5,14 +5,14 @@
 # sql/base knows only itself; sql/db knows the base; the store (the rest of
 # sql/) knows both; fcgi/ and runtime/ know the base and the store's doors, and
 # never each other, sql/db.h, generated SQL, or a header that leads to them.
-# libfcgi and libcurl are each touched in one file, SQLite in those of sql/db. Tests may see
-# everything. Every quoted include names its folder. Prints one line for each
-# violation; exit status 1 if there was one.
+# libfcgi and libcurl are each touched in one file, SQLite in those of sql/db.
+# Tests may see everything. Every quoted include names its folder. Prints one
+# line for each violation; exit status 1 if there was one.
 
 function layer_of(path) {
     if (path ~ /^sql\/base\//)
         return "base"
-    if (path ~ /^sql\/db(_wal|_copy|_inside)?\.[ch]$/)
+    if (path ~ /^sql\/db(_[a-z]+)?\.[ch]$/)
         return "db"
     if (path ~ /^sql\//)
         return "store"

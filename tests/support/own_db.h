@@ -1,12 +1,12 @@
-/* own_db.h - sql/db.c once more, over a catalogue of the tests' own.
+/* own_db.h - the files of sql/db.h once more, over a catalogue of the tests' own.
  *
  * The door to SQLite asks nothing but the generated table of statements. A
  * test that includes this file brings another table, with statements that are
  * right and statements that are wrong, and gets a second copy of the door
  * under other names, so that both can be linked into one program. (A function
- * that is new in db.h must be added to the names below, else the linker says
- * that it is defined twice.) The crash hook is always in this copy, and its
- * steps can be made to find the database busy.
+ * that is new in db.h or db_inside.h must be added to the names below, else the
+ * linker says that it is defined twice.) The crash hook is always in this copy,
+ * and its steps can be made to find the database busy.
  */
 #ifndef ASIDE_TESTS_OWN_DB_H
 #define ASIDE_TESTS_OWN_DB_H
@@ -98,50 +98,59 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #undef SCAN
 #undef WRITE
 
-#define db_open             own_db_open
-#define db_close            own_db_close
-#define db_tx               own_db_tx
-#define db_begin_read       own_db_begin_read
-#define db_set_busy         own_db_set_busy
-#define db_end_read         own_db_end_read
-#define db_begin            own_db_begin
-#define db_commit           own_db_commit
-#define db_rollback         own_db_rollback
-#define db_savepoint        own_db_savepoint
-#define db_release          own_db_release
-#define db_rollback_to      own_db_rollback_to
-#define db_in_tx            own_db_in_tx
-#define db_mark             own_db_mark
-#define db_stands_at        own_db_stands_at
-#define db_use              own_db_use
-#define db_bind_i64         own_db_bind_i64
-#define db_bind_text        own_db_bind_text
-#define db_bind_textn       own_db_bind_textn
-#define db_bind_blob        own_db_bind_blob
-#define db_bind_null        own_db_bind_null
-#define db_bind_i64_or_null own_db_bind_i64_or_null
-#define db_next             own_db_next
-#define db_end              own_db_end
-#define db_i64              own_db_i64
-#define db_i64_or           own_db_i64_or
-#define db_real             own_db_real
-#define db_text             own_db_text
-#define db_text_or          own_db_text_or
-#define db_fail             own_db_fail
-#define db_peek             own_db_peek
-#define db_bytes            own_db_bytes
-#define db_blob             own_db_blob
-#define db_run              own_db_run
-#define db_run_one          own_db_run_one
-#define db_last_id          own_db_last_id
-#define db_has_fts5         own_db_has_fts5
-#define db_one_i64          own_db_one_i64
-#define db_data_version     own_db_data_version
-#define db_check_statement  own_db_check_statement
-#define db_is_lost          own_db_is_lost
-#define db_inside_handle    own_db_inside_handle
-#define db_inside_failure   own_db_inside_failure
-#define db_inside_exec      own_db_inside_exec
+#define db_open                own_db_open
+#define db_close               own_db_close
+#define db_tx                  own_db_tx
+#define db_begin_read          own_db_begin_read
+#define db_set_busy            own_db_set_busy
+#define db_end_read            own_db_end_read
+#define db_begin               own_db_begin
+#define db_commit              own_db_commit
+#define db_rollback            own_db_rollback
+#define db_savepoint           own_db_savepoint
+#define db_release             own_db_release
+#define db_rollback_to         own_db_rollback_to
+#define db_in_tx               own_db_in_tx
+#define db_mark                own_db_mark
+#define db_stands_at           own_db_stands_at
+#define db_use                 own_db_use
+#define db_bind_i64            own_db_bind_i64
+#define db_bind_text           own_db_bind_text
+#define db_bind_textn          own_db_bind_textn
+#define db_bind_blob           own_db_bind_blob
+#define db_bind_null           own_db_bind_null
+#define db_bind_i64_or_null    own_db_bind_i64_or_null
+#define db_next                own_db_next
+#define db_end                 own_db_end
+#define db_i64                 own_db_i64
+#define db_i64_or              own_db_i64_or
+#define db_real                own_db_real
+#define db_text                own_db_text
+#define db_text_or             own_db_text_or
+#define db_fail                own_db_fail
+#define db_peek                own_db_peek
+#define db_bytes               own_db_bytes
+#define db_blob                own_db_blob
+#define db_run                 own_db_run
+#define db_run_one             own_db_run_one
+#define db_last_id             own_db_last_id
+#define db_has_fts5            own_db_has_fts5
+#define db_one_i64             own_db_one_i64
+#define db_data_version        own_db_data_version
+#define db_check_statement     own_db_check_statement
+#define db_is_lost             own_db_is_lost
+#define db_inside_failure      own_db_inside_failure
+#define db_inside_note_trouble own_db_inside_note_trouble
+#define db_inside_prepare      own_db_inside_prepare
+#define db_inside_control      own_db_inside_control
+#define db_inside_exec_one     own_db_inside_exec_one
+#define db_inside_exec         own_db_inside_exec
+#define db_inside_tx_is_gone   own_db_inside_tx_is_gone
+#define db_wait_start          own_db_wait_start
+#define db_wait_again          own_db_wait_again
+#define db_wait_ms             own_db_wait_ms
+#define db_wait_log            own_db_wait_log
+#define db_wait_is_due         own_db_wait_is_due
 
 #ifndef ASIDE_FAULTS
 #define ASIDE_FAULTS
@@ -163,7 +172,12 @@ static int busy_or_step(sqlite3_stmt *s)
 
 #define sqlite3_step busy_or_step
 
-/* NOLINTNEXTLINE(bugprone-suspicious-include): a second copy is the point. */
+/* NOLINTBEGIN(bugprone-suspicious-include): a second copy is the point. */
 #include "sql/db.c"
+#include "sql/db_check.c"
+#include "sql/db_open.c"
+#include "sql/db_tx.c"
+#include "sql/db_wait.c"
+/* NOLINTEND(bugprone-suspicious-include) */
 
 #endif
