@@ -2,7 +2,7 @@
  * overridable by an environment variable (ASIDE_ and the key in capitals, dots
  * as underscores: model.url is ASIDE_MODEL_URL).
  *
- * One table in conf.c lists each key with its type, default and range, and
+ * One table in conf_key.c lists each key with its type, default and range, and
  * docs/configuration.md is checked against it. An unknown or malformed key
  * stops the start, with file, line and what was expected.
  */

@@ -1,5 +1,5 @@
 /* conf_value.h - the kinds of values that keys have: what each may be, and what
- * of it must not be seen. For conf.c alone. */
+ * of it must not be seen. For conf*.c alone. */
 #ifndef ASIDE_CONF_VALUE_H
 #define ASIDE_CONF_VALUE_H
 
