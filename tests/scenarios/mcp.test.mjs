@@ -94,13 +94,14 @@ test('what is sent: headers, version, token, answers to the server, one call at 
   mcp.version = '2025-03-26';
   let open = 0;
   let most = 0;
-  mcp.tool('read.it', { readOnlyHint: true }, (call) => {
+  mcp.tool('read.it', { readOnlyHint: true }, async (call) => {
     call.event({ id: 's1', method: 'ping' });
     call.event({ id: 7, method: 'sampling/createMessage', params: {} });
     call.event('[{"jsonrpc":"2.0","method":"notifications/message","params":{}}]');
     call.raw(': still here\n\nevent: other\ndata: nothing\n\ndata:\n\n');
     call.progress({ progress: 1, message: 'half\nway' });
-    setTimeout(() => call.text('all of it'), 100);
+    await aside.until((s) => s.changes.some((c) => c.tool_call?.summary === 'half way'), { what: 'its progress' });
+    call.text('all of it');
   });
   mcp.tool('write', { idempotentHint: true }, (call) => {
     open += 1;
@@ -127,7 +128,6 @@ test('what is sent: headers, version, token, answers to the server, one call at 
   assert.equal(most, 1, 'what writes is made alone');
   assert.deepEqual(mcp.calls.map((c) => c.args.v), [undefined, 1, 2, 1]);
   assert.equal(mcp.calls[0].msg.params.name, 'read.it');
-  assert.ok(aside.state.changes.some((c) => c.tool_call?.summary === 'half way'));
 
   const hello = mcp.of('initialize')[0];
   assert.equal(hello.msg.params.protocolVersion, '2025-06-18');
