@@ -143,7 +143,8 @@ bool cite_at(const char *text, struct cite *c)
         return false;
     }
     c->end = text;
-    return b != BRACKETS || *text != '('; /* a link that was meant */
+    /* A link that was meant; a part of an address, as in ?a[0]=1. */
+    return b != BRACKETS || (*text != '(' && *text != '=');
 }
 
 bool cite_next(struct cite *c, int64_t *from, int64_t *to)

@@ -5,7 +5,8 @@
  * Numbers have up to six digits; more are some other identifier. They are
  * parted by , ; or their wide forms, and a range names all between its ends,
  * which are not far from each other. What stands so in Markdown is a citation
- * where it is text: neither in code, nor escaped, nor a link; see
+ * where it is text: neither in code, nor escaped, nor a link, nor with a = at
+ * its end, as in an address (?a[0]=1); see
  * runtime/citations.h and static/js/markdown.js, which say the same.
  */
 #ifndef ASIDE_BASE_CITE_H

@@ -17,7 +17,7 @@ const SAFE_LINK = /^(?:https?:|mailto:)/i;
 /** As sql/base/cite.h has it: that is what a report is checked for. */
 const SPAN = '\\d{1,6}(?:[ \\t]*[-\u2010-\u2014][ \\t]*\\d{1,6})?';
 const LIST = `\\^?(${SPAN}(?:[ \\t]*[,;\uff0c\u3001\uff1b][ \\t]*${SPAN})*)[ \\t]*`;
-const CITE = new RegExp(`^(?:\\[${LIST}\\](?!\\()|\uff3b${LIST}\uff3d|\u3010${LIST}\u3011)`);
+const CITE = new RegExp(`^(?:\\[${LIST}\\](?![(=])|\uff3b${LIST}\uff3d|\u3010${LIST}\u3011)`);
 const CITE_BEGINS = /\[\^?\d|[\uff3b\u3010]/;
 
 /** A range names all between its ends, which are not far from each other. */

@@ -1,5 +1,6 @@
 /** Markdown that was written to break the page. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { blocks, drawBlock } from '../../static/js/markdown.js';
@@ -100,11 +101,13 @@ test('the page shows as a citation what the runtime checks as one', () => {
     /** @param {string} text */
     const cited = (text) => elementsOf(draw(text))
         .filter((e) => e.props.class === 'cite').map((e) => e.props['data-n']);
-    assert.deepEqual(cited('The moon [1], the sea [2, 3 ,4][5].'),
-        [1, 2, 3, 4, 5]);
-    assert.deepEqual(cited('[1000] [1499, 2101] [999999] [01]'),
-        [1000, 1499, 2101, 999999, 1]);
-    assert.deepEqual(cited('[1234567] [ 1] [1.5] [a] `[9]` \\[9\\]'), []);
+    // The rows that tests/check_citations.c reads too.
+    const rows = JSON.parse(readFileSync(
+        new URL('../support/citations.json', import.meta.url), 'utf8'));
+    for (const { text, cites } of rows) {
+        assert.deepEqual([...new Set(cited(text))].sort((a, b) => a - b), cites,
+            text);
+    }
     // Years are words, and what stands with one is no list of passages.
     const years = 'In [2024], [1500], [2100], [02024] and [3, 1999].';
     assert.deepEqual(cited(years), []);
@@ -114,17 +117,10 @@ test('the page shows as a citation what the runtime checks as one', () => {
         .tokens.map((token) => drawBlock(token, 'source')))
         .filter((e) => e.props.class === 'cite').map((e) => e.props['data-n']),
     [1600, 7]);
-    // One line holds a citation.
-    assert.deepEqual(cited('over the line [4,\n5] and [6]'), [6]);
     // Ranges show their ends; other marks between, other brackets.
     assert.deepEqual(cited('[1-3] [5 \u2013 6; 8 ] [^9]'), [1, 3, 5, 6, 8, 9]);
     assert.equal(textOf(draw('as [1-3].')).replace(/\u2060/g, ''), 'as1\u20133.');
-    assert.deepEqual(cited('\u30101\uff0c2\u3011(a)\uff3b3\u30014\uff3d[5\uff1b6]'),
-        [1, 2, 3, 4, 5, 6]);
-    assert.deepEqual(cited('[0-9] [3-1] [4-4] [1-] [-1] [1-2-3] [1-200] '
-        + '[1990-2000] \u30101] [2\u3011 \u3010\u6ce8\u3011'), []);
     // Nor does what stands before or behind it take it in.
-    assert.deepEqual(cited('see https://a.test/b[1] and www.a.test[2]'), [1, 2]);
     assert.deepEqual(cited('[1][a], [2][1]\n\n[a]: https://a.test/'), [1, 2, 1]);
     // No definition makes a link of a citation.
     for (const text of ['see [1] and [2]\n\n[1]: https://a.test/',
