@@ -59,7 +59,7 @@ static bool same_tool(const struct mcp_tool *a, const struct mcp_tool *b)
 
 static bool same_tools(const struct mcp_tools *a, const struct mcp_tools *b)
 {
-    bool same = a->n == b->n;
+    bool same = a->n == b->n && a->left_out == b->left_out;
 
     for (size_t i = 0; i < a->n && same; i++) {
         same = same_tool(&a->list[i], &b->list[i]);
@@ -118,18 +118,20 @@ static void look_for_policies(struct mcp_server *s)
     }
 }
 
-enum rc mcp_take_tools(struct mcp_server *s)
+enum rc mcp_take_tools(struct mcp_server *s, bool *changed)
 {
     struct mcp_set *set;
 
+    *changed = false;
     keep_to_budget(s);
-    if (s->fresh.left_out > 0) {
-        log_warn(s->about, "%zu of its tools cannot be offered",
-                 s->fresh.left_out);
-    }
     if (s->set != NULL && same_tools(&s->set->tools, &s->fresh)) {
         mcp_tools_free(&s->fresh);
         return RC_OK;
+    }
+    *changed = true;
+    if (s->fresh.left_out > 0) {
+        log_warn(s->about, "%zu of its tools cannot be offered",
+                 s->fresh.left_out);
     }
     set = calloc(1, sizeof(*set));
     if (set == NULL) {

@@ -72,8 +72,9 @@ struct mcp_server {
     int pages;
     bool is_listing;
     bool page_came;
-    int64_t listed_ms; /* when the last list was asked for */
-    int64_t relist_ms; /* when the list is asked for anew; 0: not */
+    int64_t listed_ms;       /* when the last list was asked for */
+    int64_t relist_ms;       /* when the list is asked for anew; 0: not */
+    int64_t relist_pause_ms; /* from the last list, at least */
 
     struct mcp_exchange *stream;
     int64_t stream_ms;       /* when it was opened */
@@ -125,8 +126,9 @@ void mcp_call_tick(struct mcp_server *, int64_t now_ms);
 
 /* --- mcp.c ------------------------------------------------------------- */
 
-/* Take the fresh list as the server's tools. RC_NOMEM. */
-enum rc mcp_take_tools(struct mcp_server *) RC_MUST_CHECK;
+/* Take the fresh list as the server's tools; changed: it is another than the
+ * one before. RC_NOMEM. */
+enum rc mcp_take_tools(struct mcp_server *, bool *changed) RC_MUST_CHECK;
 /* The tool of this name in its newest list; NULL: none. */
 const struct mcp_tool *mcp_tool_of(const struct mcp_server *, const char *name);
 /* The server whose tool has this name; NULL: none. */

@@ -17,13 +17,17 @@
 #include "sql/base/log.h"
 #include "sql/base/random.h"
 
-#define GREETING_MS     30000 /* for one exchange of greeting or listing */
-#define POST_MS         10000
-#define RETRY_LEAST_MS  1000
-#define RETRY_MOST_MS   60000
-#define RELIST_LEAST_MS 1000
-#define PAGES_MAX       50
-#define TOOLS_MAX       128
+#define GREETING_MS    30000 /* for one exchange of greeting or listing */
+#define POST_MS        10000
+#define RETRY_LEAST_MS 1000
+#define RETRY_MOST_MS  60000
+/* From one list to the next: longer each time, for a minute if nothing in it
+ * has changed, and from the least again after a quiet minute. */
+#define RELIST_LEAST_MS   1000
+#define RELIST_CHANGED_MS 4000
+#define RELIST_MOST_MS    60000
+#define PAGES_MAX         50
+#define TOOLS_MAX         128
 /* A stream that lives shorter than this is not worth much. */
 #define STREAM_LIFE_MS 60000
 #define STREAM_TRIES   5
@@ -190,9 +194,30 @@ static void answer(struct mcp_server *s, const struct mcp_message *m)
 static void want_list(struct mcp_server *s)
 {
     int64_t now = clock_boot_ms();
-    int64_t least = s->listed_ms + RELIST_LEAST_MS;
+    int64_t least;
 
+    if (now - s->listed_ms >= RELIST_MOST_MS) {
+        s->relist_pause_ms = 0;
+    }
+    if (s->relist_pause_ms < RELIST_LEAST_MS) {
+        s->relist_pause_ms = RELIST_LEAST_MS;
+    }
+    least = s->listed_ms + s->relist_pause_ms;
     s->relist_ms = now > least ? now : least;
+}
+
+/* The list has come that was asked for anew. */
+static void note_relisted(struct mcp_server *s, bool changed)
+{
+    int64_t most = changed ? RELIST_CHANGED_MS : RELIST_MOST_MS;
+
+    s->relist_pause_ms *= 2;
+    if (s->relist_pause_ms > most) {
+        s->relist_pause_ms = most;
+    }
+    if (s->relist_ms != 0) {
+        want_list(s); /* it has said so again meanwhile */
+    }
 }
 
 void mcp_session_take(struct mcp_server *s, const struct mcp_message *m)
@@ -398,14 +423,19 @@ static void ask_page(struct mcp_server *s)
 /* What has come is the list: the last page, or as much as is wanted. */
 static void end_list(struct mcp_server *s)
 {
+    bool changed = false;
+
     s->is_listing = false;
     free(s->cursor);
     free(s->last_cursor);
     s->cursor = NULL;
     s->last_cursor = NULL;
-    if (mcp_take_tools(s) != RC_OK) {
+    if (mcp_take_tools(s, &changed) != RC_OK) {
         mcp_session_fail(s, "no memory", RETRY_MOST_MS);
         return;
+    }
+    if (s->phase == MCP_READY) {
+        note_relisted(s, changed);
     }
     become_ready(s);
 }

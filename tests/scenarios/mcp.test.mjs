@@ -175,7 +175,18 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
     mcp.reply(res, msg, list(msg.params.cursor));
     return true;
   };
-  const { model, aside, research, whole } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
+  // Another says after each list that it has changed, which it has not.
+  const noisy = await ScriptedMcp.start({ t });
+  let since = 0;
+  noisy.intercept = (msg) => {
+    if (msg.method === 'tools/list') {
+      since ||= Date.now();
+      noisy.say({ method: 'notifications/tools/list_changed' }).catch(() => {});
+    }
+    return false;
+  };
+  const { model, aside, research, whole } = await started(t,
+    { 'mcp.a.url': mcp.url, 'mcp.b.url': noisy.url, 'policy.a': 'allow' });
   await ready(aside, 'a');
   const seen = async () => {
     const before = model.requests.length;
@@ -208,8 +219,8 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
   }, Array.from({ length: 50 }, (_, i) => `a__t${i + 1}`));
   const big = 'd'.repeat(900);
   await changed(() => ({ tools: Array.from({ length: 300 }, (_, i) => tool(`x${i}`, { description: big })) }),
-    // In a quarter of the room of a prompt.
-    Array.from({ length: Math.floor((32768 - 4096) / 4 / (35 + 2 + 616 + 12)) }, (_, i) => `a__x${i}`));
+    // In a quarter of the room of a prompt, which is of both servers.
+    Array.from({ length: Math.floor((32768 - 4096) / 4 / 2 / (35 + 2 + 616 + 12)) }, (_, i) => `a__x${i}`));
   await changed(() => ({ tools: [] }), []);
   // A list that is none ends the session; the next may be better.
   list = () => ({ tools: 'none' });
@@ -218,6 +229,11 @@ test('the list of tools: pages, loops, changes, and what cannot be offered', BOU
   list = () => ({ tools: [tool('back')] });
   await ready(aside, 'a', 2);
   assert.deepEqual(await seen(), ['a__back']);
+  // It is asked after 1, 2, 4, 8, ... s.
+  await noisy.got('tools/list', 3);
+  const lists = noisy.of('tools/list').length;
+  const seconds = (Date.now() - since) / 1000;
+  assert.ok(lists <= Math.log2(seconds + 1) + 2, `${lists} lists in ${seconds} s`);
 });
 
 test('versions: an older one is spoken, one that is not known is not', BOUND, async (t) => {
