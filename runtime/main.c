@@ -91,7 +91,8 @@ static enum rc open_web(struct runtime *rt)
 {
     enum rc rc = reader_new(&rt->reader);
 
-    if (!address_list_parse_named(rt->conf.web_allow, &rt->web_allowed)) {
+    if (!address_list_parse_named(rt->conf.web_allow, &rt->web_allowed) ||
+        !address_ports_parse(rt->conf.web_ports, &rt->web_ports)) {
         return RC_INVALID; /* conf.c has checked it */
     }
     if (rc == RC_OK) {

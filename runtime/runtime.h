@@ -191,6 +191,7 @@ struct runtime {
     struct reader *reader; /* NULL: no web configured */
     struct web_turns *web_turns;
     struct address_list web_allowed;
+    struct address_ports web_ports;
     const struct model_chat_profile *profile;
     char *chat_url;
     struct live **lives; /* ascending by id */

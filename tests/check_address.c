@@ -89,19 +89,57 @@ START_TEST(ranges_open_what_is_not_public)
 
     ck_assert(address_list_parse(" 127.0.0.1  10.1.0.0/16 fd00::/8 ", &l));
     ck_assert_uint_eq(l.n, 3);
-    ck_assert(address_is_allowed(&l, address("127.0.0.1")));
-    ck_assert(address_is_allowed(&l, address("::ffff:127.0.0.1")));
-    ck_assert(!address_is_allowed(&l, address("127.0.0.2")));
-    ck_assert(address_is_allowed(&l, address("10.1.255.255")));
-    ck_assert(!address_is_allowed(&l, address("10.2.0.0")));
-    ck_assert(address_is_allowed(&l, address("fdff::1")));
-    ck_assert(!address_is_allowed(&l, address("fc00::1")));
-    ck_assert(address_is_allowed(&l, address("1.1.1.1")));
+    ck_assert(address_is_in(&l, address("127.0.0.1")));
+    ck_assert(address_is_in(&l, address("::ffff:127.0.0.1")));
+    ck_assert(!address_is_in(&l, address("127.0.0.2")));
+    ck_assert(address_is_in(&l, address("10.1.255.255")));
+    ck_assert(!address_is_in(&l, address("10.2.0.0")));
+    ck_assert(address_is_in(&l, address("fdff::1")));
+    ck_assert(!address_is_in(&l, address("fc00::1")));
+    ck_assert(!address_is_in(&l, address("1.1.1.1")));
     ck_assert(address_list_parse("0.0.0.0/0", &l));
-    ck_assert(address_is_allowed(&l, address("169.254.169.254")));
-    ck_assert(!address_is_allowed(&l, address("::1")));
+    ck_assert(address_is_in(&l, address("169.254.169.254")));
+    ck_assert(!address_is_in(&l, address("::1")));
     ck_assert(address_list_parse("", &l));
-    ck_assert(!address_is_allowed(&l, address("127.0.0.1")));
+    ck_assert(!address_is_in(&l, address("127.0.0.1")));
+}
+END_TEST
+
+static const struct sockaddr *with_port(const char *text, uint16_t port)
+{
+    static struct sockaddr_storage at;
+
+    memcpy(&at, address(text), sizeof(at));
+    if (at.ss_family == AF_INET) {
+        ((struct sockaddr_in *)&at)->sin_port = htons(port);
+    } else {
+        ((struct sockaddr_in6 *)&at)->sin6_port = htons(port);
+    }
+    return (const struct sockaddr *)&at;
+}
+
+START_TEST(ports_are_those_that_are_named)
+{
+    static const char *const bad[] = {"0",   "65536", "80,443", "http",
+                                      "80-", "90-80", "-80",    "080080",
+                                      "80x", "+80"};
+    struct address_ports p;
+
+    ck_assert(address_ports_parse(" 80  443 8000-8999 ", &p));
+    ck_assert_uint_eq(p.n, 3);
+    ck_assert(address_ports_has(&p, with_port("1.1.1.1", 80)));
+    ck_assert(!address_ports_has(&p, with_port("1.1.1.1", 81)));
+    ck_assert(address_ports_has(&p, with_port("2606:4700::1111", 443)));
+    ck_assert(!address_ports_has(&p, with_port("2606:4700::1111", 22)));
+    ck_assert(address_ports_has(&p, with_port("1.1.1.1", 8999)));
+    ck_assert(!address_ports_has(&p, with_port("1.1.1.1", 9000)));
+    ck_assert(address_ports_parse("1-65535", &p));
+    ck_assert(address_ports_has(&p, with_port("1.1.1.1", 65535)));
+    ck_assert(address_ports_parse("", &p));
+    ck_assert(!address_ports_has(&p, with_port("1.1.1.1", 80)));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_msg(!address_ports_parse(bad[i], &p), "%s", bad[i]);
+    }
 }
 END_TEST
 
@@ -138,9 +176,9 @@ START_TEST(names_stand_among_ranges)
     ck_assert(!address_list_parse(list, &l));
     ck_assert(address_list_parse_named(list, &l));
     ck_assert_uint_eq(l.n, 2);
-    ck_assert(address_is_allowed(&l, address("10.9.8.7")));
-    ck_assert(address_is_allowed(&l, address("::1")));
-    ck_assert(!address_is_allowed(&l, address("127.0.0.1")));
+    ck_assert(address_is_in(&l, address("10.9.8.7")));
+    ck_assert(address_is_in(&l, address("::1")));
+    ck_assert(!address_is_in(&l, address("127.0.0.1")));
     ck_assert(address_names_has(list, "wiki"));
     ck_assert(address_names_has(list, "docs.intranet"));
     ck_assert(address_names_has(list, "A-B.C1"));
@@ -162,6 +200,7 @@ Suite *address_suite(void)
 
     tcase_add_test(t, only_the_public_internet_is_public);
     tcase_add_test(t, ranges_open_what_is_not_public);
+    tcase_add_test(t, ports_are_those_that_are_named);
     tcase_add_test(t, what_is_no_range_is_refused);
     tcase_add_test(t, names_stand_among_ranges);
     suite_add_tcase(s, t);

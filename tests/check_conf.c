@@ -167,6 +167,7 @@ static const struct {
     {"web.fetch = yes\n", "web.fetch: expected on or off, found \"yes\""},
     {"web.allow = 10.0.0.1/8\n", "web.allow: expected host names, addresses"},
     {"web.allow = http://a/\n", "web.allow: expected host names, addresses"},
+    {"web.ports = 80,443\n", "web.ports: expected port numbers, and ranges"},
     {"web.search_url = searx\n", "web.search_url: expected nothing, or http"},
     {"web.max_bytes = 5242881\n", "a whole number from 1024 to 5242880"},
     {"log.level = all\n", "expected debug, info, warn or error"},

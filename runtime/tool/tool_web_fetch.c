@@ -47,6 +47,7 @@ struct fetch {
     char url[HTTP_URL_BYTES]; /* as it was asked for */
     char at[HTTP_URL_BYTES];  /* of this hop */
     bool host_allowed;        /* by name */
+    bool port_refused;        /* of an address that may be reached else */
     int hops;
     int64_t end_ms; /* boot time */
     int64_t from;
@@ -197,9 +198,17 @@ static void read_body(struct fetch *f, const struct http_result *res)
 
 static bool may_connect(void *ctx, const struct sockaddr *at)
 {
-    const struct fetch *f = ctx;
+    struct fetch *f = ctx;
+    const struct runtime *rt = f->w->rt;
 
-    return f->host_allowed || address_is_allowed(&f->w->rt->web_allowed, at);
+    if (f->host_allowed || address_is_in(&rt->web_allowed, at)) {
+        return true;
+    }
+    if (!address_is_public(at)) {
+        return false;
+    }
+    f->port_refused = !address_ports_has(&rt->web_ports, at);
+    return !f->port_refused;
 }
 
 static void on_data(void *ctx, long status, const char *data, size_t len)
@@ -269,6 +278,7 @@ static void ask(struct fetch *f)
 
     http_url_host(f->at, host, sizeof(host));
     f->host_allowed = address_names_has(c->web_allow, host);
+    f->port_refused = false;
     add_conditions(f, lines);
     rc = http_start(f->w->rt->http, &o, on_data, on_done, f, &f->call);
     if (rc == RC_BUSY) {
@@ -370,6 +380,12 @@ static const char *why_not(struct fetch *f, const struct http_result *res)
     char host[HOST_BYTES];
 
     http_url_host(f->at, host, sizeof(host));
+    if (f->port_refused && res->end != HTTP_END_DONE && !res->sent) {
+        return arena_printf(f->w->mem,
+                            "%s could not be read: its port is not among "
+                            "those that may be reached",
+                            host);
+    }
     switch (res->end) {
     case HTTP_END_CONNECT_TIMEOUT:
     case HTTP_END_FIRST_BYTE_TIMEOUT:

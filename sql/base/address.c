@@ -199,9 +199,81 @@ bool address_is_public(const struct sockaddr *at)
     return bytes_of(at, address) && is_public(address);
 }
 
-bool address_is_allowed(const struct address_list *l, const struct sockaddr *at)
+bool address_is_in(const struct address_list *l, const struct sockaddr *at)
 {
     unsigned char address[16];
 
-    return bytes_of(at, address) && (is_public(address) || is_in(l, address));
+    return bytes_of(at, address) && is_in(l, address);
+}
+
+/* --- ports ------------------------------------------------------------- */
+
+/* A port number at *p, which is left behind it. */
+static bool read_port(const char **p, uint16_t *out)
+{
+    size_t digits = strspn(*p, "0123456789");
+    unsigned long n = 0;
+
+    if (digits == 0 || digits > 5) {
+        return false;
+    }
+    n = strtoul(*p, NULL, 10);
+    *p += digits;
+    *out = (uint16_t)n;
+    return n >= 1 && n <= UINT16_MAX;
+}
+
+bool address_ports_parse(const char *text, struct address_ports *out)
+{
+    out->n = 0;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        uint16_t from;
+        uint16_t to;
+
+        if (out->n == ADDRESS_PORTS_MAX || !read_port(&text, &from)) {
+            return false;
+        }
+        to = from;
+        if (*text == '-') {
+            text++;
+            if (!read_port(&text, &to) || to < from) {
+                return false;
+            }
+        }
+        if (*text != ' ' && *text != '\0') {
+            return false;
+        }
+        out->range[out->n].from = from;
+        out->range[out->n++].to = to;
+    }
+    return true;
+}
+
+static uint16_t port_of(const struct sockaddr *at)
+{
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+
+    if (at->sa_family == AF_INET) {
+        memcpy(&four, at, sizeof(four));
+        return ntohs(four.sin_port);
+    }
+    if (at->sa_family == AF_INET6) {
+        memcpy(&six, at, sizeof(six));
+        return ntohs(six.sin6_port);
+    }
+    return 0;
+}
+
+bool address_ports_has(const struct address_ports *ports,
+                       const struct sockaddr *at)
+{
+    uint16_t port = port_of(at);
+
+    for (size_t i = 0; i < ports->n; i++) {
+        if (port >= ports->range[i].from && port <= ports->range[i].to) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 /* Addresses and ranges ("10.0.0.0/8", "::1"), separated by spaces. */
@@ -38,7 +39,25 @@ bool address_names_has(const char *text, const char *host);
  * address inside an IPv6 one counts as what it is. */
 bool address_is_public(const struct sockaddr *);
 
-/* Public, or in one of the ranges. */
-bool address_is_allowed(const struct address_list *, const struct sockaddr *);
+/* In one of the ranges. */
+bool address_is_in(const struct address_list *, const struct sockaddr *);
+
+/* --- ports --------------------------------------------------------------- */
+
+/* Numbers and ranges ("80", "8000-8999"), separated by spaces. */
+#define ADDRESS_PORTS_MAX 32
+
+struct address_ports {
+    struct {
+        uint16_t from;
+        uint16_t to;
+    } range[ADDRESS_PORTS_MAX];
+    size_t n;
+};
+
+/* False: no port, or more than ADDRESS_PORTS_MAX. */
+bool address_ports_parse(const char *text, struct address_ports *out);
+/* Is the port of this address one of them? */
+bool address_ports_has(const struct address_ports *, const struct sockaddr *);
 
 #endif

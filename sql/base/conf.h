@@ -85,6 +85,7 @@ struct conf {
 
     int64_t web_fetch;          /* web.fetch: on or off */
     const char *web_allow;      /* web.allow: names and address ranges */
+    const char *web_ports;      /* web.ports: of the public internet. 80 443 */
     const char *web_agent;      /* web.agent: User-Agent */
     int64_t web_max_bytes;      /* web.max_bytes: of one page. 5 MiB */
     int64_t web_timeout_ms;     /* web.timeout_ms: redirects included. 20000 */

@@ -94,10 +94,14 @@ static const struct conf_row ROW[] = {
     TEXT("web.allow", "", TYPE_ALLOWED, web_allow,
          "What `web_fetch` may reach beside the public internet: addresses, "
          "ranges like `10.0.0.0/8`, and host names, separated by spaces."),
+    TEXT("web.ports", "80 443", TYPE_PORTS, web_ports,
+         "Ports of the public internet that `web_fetch` may reach, and ranges "
+         "like `8000-8999`, separated by spaces. Empty: it reaches only what "
+         "`web.allow` opens, which is open on all ports."),
     TEXT("web.agent", "Aside (reads single pages for a person's research)",
          TYPE_TEXT, web_agent,
-         "How `web_fetch` introduces itself to web servers; a place for an "
-         "address to write to."),
+         "How `web_fetch` and `web_search` introduce themselves to web "
+         "servers; a place for an address to write to."),
     NUMBER("web.max_bytes", 5242880, 1024, 5242880, web_max_bytes,
            "Bytes of one page, as they are after decompression."),
     NUMBER("web.timeout_ms", 20000, 100, 120000, web_timeout_ms,

@@ -19,7 +19,7 @@ bool conf_value_is_text(enum conf_type t)
 {
     return t == TYPE_TEXT || t == TYPE_SECRET || t == TYPE_URL ||
            t == TYPE_PLACE || t == TYPE_HEADER || t == TYPE_PREFIX ||
-           t == TYPE_URL_OR_NONE || t == TYPE_ALLOWED;
+           t == TYPE_URL_OR_NONE || t == TYPE_ALLOWED || t == TYPE_PORTS;
 }
 
 bool conf_value_is_secret(enum conf_type t, const char *value)
@@ -129,6 +129,7 @@ void conf_value_expected(enum conf_type type, int64_t min, int64_t max,
         [TYPE_URL_OR_NONE] =
             "nothing, or http:// or https://, a host, and no / at the end",
         [TYPE_ALLOWED] = "host names, addresses, and ranges like 10.0.0.0/8",
+        [TYPE_PORTS] = "port numbers, and ranges like 8000-8999",
         [TYPE_VERDICT] = "allow, ask or deny",
     };
 
@@ -145,6 +146,13 @@ static bool is_allowed(const char *value)
     struct address_list list;
 
     return address_list_parse_named(value, &list);
+}
+
+static bool is_ports(const char *value)
+{
+    struct address_ports ports;
+
+    return address_ports_parse(value, &ports);
 }
 
 bool conf_value_take(enum conf_type type, const char *value, int64_t min,
@@ -195,6 +203,8 @@ bool conf_value_take(enum conf_type type, const char *value, int64_t min,
                (value[0] == '\0' || is_url(value));
     case TYPE_ALLOWED:
         return conf_value_is_plain(value) && is_allowed(value);
+    case TYPE_PORTS:
+        return conf_value_is_plain(value) && is_ports(value);
     case TYPE__MAX:
         break;
     }

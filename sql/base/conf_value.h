@@ -20,6 +20,7 @@ enum conf_type {
     TYPE_SWITCH,
     TYPE_URL_OR_NONE, /* a URL, or empty */
     TYPE_ALLOWED,     /* names, addresses and ranges, by spaces */
+    TYPE_PORTS,       /* port numbers and ranges, by spaces */
     TYPE_VERDICT,     /* what the model may do with a tool */
     TYPE__MAX
 };

@@ -13,6 +13,7 @@
 static void check_conf(const struct conf *c)
 {
     struct address_list list;
+    struct address_ports ports;
 
     FUZZ_CHECK(c->n_mcp <= CONF_MCP_MAX);
     for (size_t i = 0; i < c->n_mcp; i++) {
@@ -24,6 +25,7 @@ static void check_conf(const struct conf *c)
     FUZZ_CHECK(conf_context_tokens(c) > 0);
     FUZZ_CHECK(c->prefix[0] == '\0' || c->prefix[0] == '/');
     FUZZ_CHECK(address_list_parse_named(c->web_allow, &list));
+    FUZZ_CHECK(address_ports_parse(c->web_ports, &ports));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -262,6 +262,10 @@ test('web.allow opens addresses and names, and only those', BOUND, async (t) => 
   assert.deepEqual(calls.map((c) => c.state), ['done', 'failed', 'done', 'failed']);
   assert.match(calls[1].error, /127\.0\.1\.1.*not allowed/);
   assert.equal(two.asked.length, 0);
+  // Of the public internet it connects to ports of the web alone.
+  named.on('/away', { status: 302, headers: { location: 'http://[2606:4700::1111]:25/' } });
+  const ports = await fetched(fetch('http://1.1.1.1:22/'), fetch(`http://localhost:${named.port}/away`));
+  ports.calls.forEach((c) => assert.match(c.error, /its port is not among those that may be reached/));
 });
 
 test('what is too large, a bomb, or slow is given up, and said', BOUND, async (t) => {
