@@ -27,12 +27,15 @@
 #include "runtime/data_mark.h"
 #include "sql/base/id.h"
 #include "sql/base/tokens.h"
+#include "sql/base/utf8.h"
 
 #define TOOLS_BYTES  (256u << 10)
 #define BODY_BYTES   (8u << 20)
 #define RESULTS_PART 3  /* of the room, all results of one reply */
 #define RESULT_PART  6  /* likewise, one result: several steps stay in view */
 #define RESULT_LEAST 48 /* tokens */
+#define REPLY_PART   2  /* of the room, a reply of the model given back */
+#define CALL_LEAST   16 /* tokens */
 
 int64_t context_size(const struct buf *b)
 {
@@ -192,11 +195,95 @@ static int64_t most_of(const struct step *s, size_t n)
     return most > RESULT_LEAST ? most : RESULT_LEAST;
 }
 
+/* --- a reply, given back ------------------------------------------------ */
+
+/* Arguments with no room for all of them: no longer what was called, so that
+ * nobody takes it for that. */
+static const char *shorten_arguments(struct step *s, const char *arguments,
+                                     int64_t max_tokens)
+{
+    struct json_out j;
+    struct buf text;
+    const char *copy = NULL;
+
+    buf_init(&text, BODY_BYTES);
+    json_begin(&j, &text);
+    json_open_object(&j);
+    json_kstr(&j, "shortened", context_clip(s, arguments, max_tokens));
+    json_close_object(&j);
+    if (json_end(&j) == RC_OK) {
+        copy = arena_strndup(s->mem, buf_str(&text), text.len);
+    }
+    buf_free(&text);
+    return copy;
+}
+
+static int64_t tokens_of(const char *text)
+{
+    return text != NULL ? tokens_estimate(text, strlen(text)) : 0;
+}
+
+/* A reply that would leave no room for the work: each of its parts is cut to
+ * its share. The row keeps all of it. RC_TOO_LARGE: no memory. */
+static enum rc shorten_reply(struct step *s, struct model_reply *r)
+{
+    int64_t room = context_room(s) / REPLY_PART;
+    int64_t size = tokens_of(r->text) + tokens_of(r->reasoning);
+    struct model_call *calls =
+        arena_alloc(s->mem, (r->n_calls + 1) * sizeof(*calls));
+    int64_t share;
+
+    if (calls == NULL) {
+        return RC_TOO_LARGE;
+    }
+    for (size_t i = 0; i < r->n_calls; i++) {
+        calls[i] = r->calls[i];
+        size += tokens_of(calls[i].arguments);
+    }
+    if (size <= room) {
+        return RC_OK;
+    }
+    share = room / (int64_t)(r->n_calls + 2);
+    share = share > CALL_LEAST ? share : CALL_LEAST;
+    r->text = context_clip(s, r->text, share);
+    if (r->reasoning != NULL) {
+        r->reasoning = context_clip(s, r->reasoning, share);
+    }
+    for (size_t i = 0; i < r->n_calls; i++) {
+        if (tokens_of(calls[i].arguments) > share) {
+            calls[i].arguments =
+                shorten_arguments(s, calls[i].arguments, share);
+            calls[i].arguments_valid = true;
+        }
+        if (calls[i].arguments == NULL) {
+            return RC_TOO_LARGE;
+        }
+    }
+    r->calls = calls;
+    return RC_OK;
+}
+
+/* That a reply with calls was cut, unless the result of the last one says so:
+ * its arguments break off. */
+static enum rc add_cut(struct step *s, const struct model_reply *r,
+                       struct buf *out)
+{
+    if (r->n_calls == 0 || !model_reply_is_torn(r) ||
+        !r->calls[r->n_calls - 1].arguments_valid) {
+        return RC_OK;
+    }
+    return context_add_notice(s,
+                              "Your reply was too long: what stood behind its "
+                              "last call is lost.",
+                              out);
+}
+
 /* CASES G-1: every call id is answered exactly once. */
 enum rc context_add_reply(struct step *s, const struct request *last,
                           struct buf *out)
 {
     struct model_reply reply;
+    struct model_reply given;
     struct tool_call *calls = NULL;
     size_t n = 0;
     int64_t most;
@@ -213,12 +300,20 @@ enum rc context_add_reply(struct step *s, const struct request *last,
     if (rc != RC_OK) {
         return rc;
     }
+    given = reply;
+    rc = shorten_reply(s, &given);
+    if (rc != RC_OK) {
+        return rc;
+    }
     most = most_of(s, n);
-    model_chat_assistant(out, s->rt->profile, &reply);
+    /* Some endpoints refuse a message of nothing. */
+    if (given.n_calls > 0 || !utf8_is_blank(given.text)) {
+        model_chat_assistant(out, s->rt->profile, &given);
+    }
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
         rc = add_result(s, &calls[i], most, out);
     }
-    return rc;
+    return rc == RC_OK ? add_cut(s, &reply, out) : rc;
 }
 
 /* --- planning ----------------------------------------------------------- */

@@ -19,6 +19,8 @@
 #define TOLD_MAX     20 /* invented numbers that are named */
 #define TOLD_BYTES   4096
 
+static const char BREAKS_OFF[] = "The report breaks off: it was too long.";
+
 /* --- citations: each names a passage that was retrieved ------------------ */
 
 static const char INVENTED[] = "held back: it cites what was never retrieved";
@@ -367,7 +369,7 @@ static enum rc deliver(struct step *s, struct tool_call *t, const cJSON *args,
         rc = coverage_read(s, json_get(args, "coverage"), report, &c);
     }
     if (rc == RC_OK && way->torn) {
-        rc = coverage_doubt(s, &c, "The report breaks off: it was too long.");
+        rc = coverage_doubt(s, &c, BREAKS_OFF);
     }
     if (rc == RC_OK) {
         rc = tool_settle_inside(s, t, false, "{\"outcome\":\"delivered\"}",
@@ -420,30 +422,45 @@ enum rc deliver_take(struct step *s, struct tool_call *t, bool closeout)
 
 /* --- plain text ---------------------------------------------------------- */
 
+#define NO_TEXT                                                                \
+    "Your reply came to its length before it held a text or a call. Think in " \
+    "fewer words, and go on, or hand in the report with deliver_report."
 #define PLEASE_DELIVER                                                         \
     "Your text was kept as progress. Hand in the report now with "             \
     "deliver_report, with the coverage of every requirement."
 
-enum rc deliver_notice(struct step *s, const char *text, const char **out)
+enum rc deliver_notice(struct step *s, const struct model_reply *reply,
+                       const char **out)
 {
+    const char *cut =
+        model_reply_is_torn(reply)
+            ? " It breaks off: it was too long. Say it in fewer words."
+            : "";
     const char *invented = "";
-    enum rc rc = deliver_find_invented(s, text, NULL, &invented);
+    enum rc rc;
 
-    *out = PLEASE_DELIVER;
-    if (rc == RC_OK && invented[0] != '\0') {
-        *out = arena_printf(s->mem,
-                            PLEASE_DELIVER
-                            " It cites what is not there: no passage with the "
-                            "number %s was retrieved. Cite only numbers that "
-                            "stand in results, and take out what nothing "
-                            "supports.",
-                            invented);
+    if (utf8_is_blank(reply->text)) {
+        *out = NO_TEXT;
+        return RC_OK;
     }
-    return rc == RC_OK && *out == NULL ? RC_TOO_LARGE : rc;
+    rc = deliver_find_invented(s, reply->text, NULL, &invented);
+    if (rc != RC_OK) {
+        return rc;
+    }
+    *out = invented[0] == '\0'
+               ? arena_printf(s->mem, PLEASE_DELIVER "%s", cut)
+               : arena_printf(s->mem,
+                              PLEASE_DELIVER
+                              "%s It cites what is not there: no passage with "
+                              "the number %s was retrieved. Cite only numbers "
+                              "that stand in results, and take out what "
+                              "nothing supports.",
+                              cut, invented);
+    return *out == NULL ? RC_TOO_LARGE : RC_OK;
 }
 
 /* Nothing was stated about coverage. */
-static enum rc end_with_text(struct step *s, const char *text,
+static enum rc end_with_text(struct step *s, const struct model_reply *reply,
                              const char *invented)
 {
     struct cover c;
@@ -452,16 +469,19 @@ static enum rc end_with_text(struct step *s, const char *text,
     for (size_t i = 0; i < c.n && rc == RC_OK; i++) {
         c.items[i].remark = "The model stated no coverage.";
     }
-    return rc == RC_OK ? end_with(s, text, &c, invented) : rc;
+    if (rc == RC_OK && model_reply_is_torn(reply)) {
+        rc = coverage_doubt(s, &c, BREAKS_OFF);
+    }
+    return rc == RC_OK ? end_with(s, reply->text, &c, invented) : rc;
 }
 
 enum rc deliver_text(struct step *s, const struct request *from,
-                     const char *text, bool *ended)
+                     const struct model_reply *reply, bool *ended)
 {
     bool closeout = from->purpose == PURPOSE_CLOSEOUT;
     const char *invented = "";
     bool tell = false;
-    enum rc rc = deliver_find_invented(s, text, NULL, &invented);
+    enum rc rc = deliver_find_invented(s, reply->text, NULL, &invented);
 
     if (rc == RC_OK && invented[0] != '\0') {
         rc = may_tell(s, from->id, closeout, &tell);
@@ -470,6 +490,6 @@ enum rc deliver_text(struct step *s, const struct request *from,
     if (rc != RC_OK) {
         return rc;
     }
-    return tell ? deliver_notice(s, text, &s->notice)
-                : end_with_text(s, text, invented);
+    return tell ? deliver_notice(s, reply, &s->notice)
+                : end_with_text(s, reply, invented);
 }

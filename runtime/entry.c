@@ -129,7 +129,9 @@ static enum rc end_exchange(struct step *s, const struct model_reply *reply,
     }
     if (model_reply_is_torn(reply)) {
         return run_end(s, RUN_INCOMPLETE, REASON_LENGTH,
-                       "The answer reached the model's length limit.");
+                       strcmp(reply->finish, MODEL_FINISH_LIMIT) == 0
+                           ? "The answer was cut: it grew beyond what is kept."
+                           : "The answer reached the model's length limit.");
     }
     return utf8_is_blank(reply->text) && x->question == NULL && !x->acted
                ? run_end(s, RUN_FAILED, REASON_PROVIDER_ERROR,

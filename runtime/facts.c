@@ -1,6 +1,7 @@
 /* facts.c - what happened outside since the last step, put into rows: streamed
  * text, the first chunk, a reply's end, tool results. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "runtime/run_inside.h"
 #include "sql/base/id.h"
@@ -74,6 +75,16 @@ static void warn_of_dropped(const struct request *q,
     }
 }
 
+static void warn_of_limit(const struct request *q, const struct model_reply *r)
+{
+    char id[ID_TEXT_BYTES];
+
+    if (strcmp(r->finish, MODEL_FINISH_LIMIT) == 0) {
+        log_warn(id_text(ID_REQUEST, q->id, id),
+                 "the reply was cut: it grew beyond what is taken");
+    }
+}
+
 /* The reply verbatim, its usage, its calls and what they do: one transaction
  * (R01). */
 static enum rc take_done(struct step *s, struct request *last,
@@ -92,6 +103,7 @@ static enum rc take_done(struct step *s, struct request *last,
     if (rc == RC_OK) {
         run_count_usage(s, &last->usage);
         warn_of_dropped(last, &o->reply.usage);
+        warn_of_limit(last, &o->reply);
         if (s->run.limit_reason == REASON_PROVIDER_QUOTA) {
             s->run.limit_reason = REASON_NONE;
         }

@@ -16,9 +16,11 @@
 #include "sql/base/utf8.h"
 #include "sql/store_lease.h"
 
-#define REPLY_BYTES (8u << 20)
+/* What frames the pieces of a reply is a multiple of the pieces. */
+#define REPLY_BYTES (64u << 20)
 /* Answers and reports stay small enough for a page of them to be read. */
 #define TEXT_BYTES       (256u << 10)
+#define MODELS_BYTES     (8u << 20) /* the list of an endpoint's models */
 #define ERROR_BODY_BYTES (64u << 10)
 #define SAYING_BYTES     200
 #define ERROR_TOLD_BYTES 150 /* of what the endpoint says of an error */
@@ -128,9 +130,10 @@ static void read_stream_end(struct flight *f, struct outcome *o)
     model_stream_reply(f->stream, &reply);
     if (!copy_reply(f->live->facts.mem, &reply, &o->reply)) {
         o->verdict = MODEL_ERROR;
-        o->error = (struct model_error){.kind = MODEL_ERROR_OTHER};
+        o->error =
+            (struct model_error){.kind = MODEL_ERROR_OTHER, .ours = true};
         (void)snprintf(o->error.message, sizeof(o->error.message),
-                       "the reply is too large");
+                       "No memory is left for it.");
         memset(&o->reply, 0, sizeof(o->reply));
     }
 }
@@ -141,6 +144,9 @@ static void describe(const struct outcome *o, char *out, size_t len)
     if (o->end != HTTP_END_DONE) {
         (void)snprintf(out, len, "The model endpoint failed: %s",
                        http_end_name(o->end));
+    } else if (o->error.ours) {
+        (void)snprintf(out, len, "The model's reply was not usable: %s",
+                       o->error.message);
     } else if (o->error.kind != MODEL_ERROR_NONE) {
         (void)snprintf(out, len,
                        "The model endpoint reported an error (status %ld): "
@@ -253,8 +259,7 @@ static void take_data(struct flight *f, long status, const char *data,
     take_text(f);
     note_first(f);
     note_saying(f);
-    if (model_stream_done_seen(f->stream) ||
-        model_stream_verdict(f->stream) == MODEL_ERROR) {
+    if (model_stream_verdict(f->stream) != MODEL_OPEN) {
         /* Some endpoints leave the connection open after [DONE]. */
         http_cancel(f->call);
         f->call = NULL;
@@ -305,7 +310,7 @@ static enum rc start(struct runtime *rt, struct live *live, struct flight *f)
                                                : c->model_first_byte_timeout_ms,
         .silence_timeout_ms = c->model_silence_timeout_ms,
         .total_timeout_ms = c->model_total_timeout_ms,
-        .max_reply_bytes = REPLY_BYTES};
+        .max_reply_bytes = REPLY_BYTES + 1}; /* the stream is to see it */
     enum rc rc = model_stream_new(&so, &f->stream);
 
     return rc == RC_OK
@@ -329,7 +334,7 @@ void flight_start(struct runtime *rt, struct live *live)
     f->request_id = live->effects.send_request;
     f->purpose = live->effects.purpose;
     buf_init(&f->error_body, ERROR_BODY_BYTES);
-    buf_init(&f->said, REPLY_BYTES);
+    buf_init(&f->said, TEXT_BYTES);
     live->flight = f;
     f->effect_n = fault_before_send();
     rc = start(rt, live, f);
@@ -435,7 +440,7 @@ void flight_probe(struct runtime *rt)
         .first_byte_timeout_ms = rt->conf.model_first_byte_timeout_ms,
         .silence_timeout_ms = rt->conf.model_silence_timeout_ms,
         .total_timeout_ms = rt->conf.model_first_byte_timeout_ms,
-        .max_reply_bytes = REPLY_BYTES};
+        .max_reply_bytes = MODELS_BYTES};
     int len = snprintf(url, sizeof(url), "%s/models", rt->conf.model_url);
 
     if (len > 0 && (size_t)len < sizeof(url) &&

@@ -224,7 +224,7 @@ enum rc research_go_on(struct step *s, const struct request *last, bool pending,
         *is_end = true;
         return utf8_is_blank(reply.text)
                    ? deliver_assemble(s)
-                   : deliver_text(s, last, reply.text, is_end);
+                   : deliver_text(s, last, &reply, is_end);
     }
     if (reply.n_calls > 0) {
         return RC_OK;
@@ -235,6 +235,11 @@ enum rc research_go_on(struct step *s, const struct request *last, bool pending,
     if (rc != RC_OK) {
         return rc;
     }
-    return asked ? deliver_text(s, last, reply.text, is_end)
-                 : deliver_notice(s, reply.text, &s->notice);
+    if (asked && utf8_is_blank(reply.text)) {
+        *is_end = true;
+        run_hit_limit(s, REASON_LENGTH);
+        return deliver_assemble(s);
+    }
+    return asked ? deliver_text(s, last, &reply, is_end)
+                 : deliver_notice(s, &reply, &s->notice);
 }

@@ -284,6 +284,7 @@ enum rc research_take_reply(struct step *, struct request *,
  * was said that no request holds yet, so that this cannot be the end. */
 enum rc research_go_on(struct step *, const struct request *last, bool pending,
                        bool *ended) RC_MUST_CHECK;
+
 /* --- deliver.c: reports ------------------------------------------------- */
 
 /* A deliver_report call: it ends the Run, or is held back and told why. */
@@ -292,9 +293,9 @@ enum rc deliver_take(struct step *, struct tool_call *,
 /* Plain text as the report, from the reply to a request: it ends the Run
  * without a word on coverage, or is held back and told why (s->notice). */
 enum rc deliver_text(struct step *, const struct request *from,
-                     const char *text, bool *ended) RC_MUST_CHECK;
-/* What a research is told that answered in plain text; memory of the step. */
-enum rc deliver_notice(struct step *, const char *text,
+                     const struct model_reply *, bool *ended) RC_MUST_CHECK;
+/* What a research is told that called nothing; memory of the step. */
+enum rc deliver_notice(struct step *, const struct model_reply *,
                        const char **out) RC_MUST_CHECK;
 /* The closeout was lost: a report from notes and sources, and the last draft
  * (R26). */

@@ -123,7 +123,7 @@ static enum rc compose_group(struct step *s, struct group *g)
     }
     /* Text without a call was answered by this, each time. */
     if (rc == RC_OK && reply.n_calls == 0) {
-        rc = deliver_notice(s, reply.text, &notice);
+        rc = deliver_notice(s, &reply, &notice);
         if (rc == RC_OK) {
             rc = context_add_notice(s, notice, &text);
         }

@@ -771,22 +771,36 @@ END_TEST
 
 /* --- limits ------------------------------------------------------------ */
 
-static void check_limit(struct model_stream *s, const char *code)
+/* What came is kept, and nothing more is read. */
+static void check_cut(struct model_stream *s, struct model_reply *r)
+{
+    ck_assert_int_eq(model_stream_verdict(s), MODEL_LENGTH);
+    feed(s, TEXT("more") FINISH("stop") DONE);
+    model_stream_end(s);
+    ck_assert_int_eq(model_stream_verdict(s), MODEL_LENGTH);
+    model_stream_reply(s, r);
+    ck_assert_str_eq(r->finish, MODEL_FINISH_LIMIT);
+    ck_assert(model_reply_is_torn(r));
+}
+
+/* There is nothing that could be kept. */
+static void check_limit(struct model_stream *s)
 {
     ck_assert_int_eq(model_stream_verdict(s), MODEL_ERROR);
     ck_assert_int_eq(model_stream_error(s)->kind, MODEL_ERROR_OTHER);
-    ck_assert_str_eq(model_stream_error(s)->code, code);
+    ck_assert_str_eq(model_stream_error(s)->code, "reply_too_large");
+    ck_assert(model_stream_error(s)->ours);
     feed(s, TEXT("more"));
     model_stream_end(s);
     ck_assert_int_eq(model_stream_verdict(s), MODEL_ERROR);
-    ck_assert_str_eq(model_stream_error(s)->code, code);
-    model_stream_free(s);
+    ck_assert_str_eq(model_stream_error(s)->code, "reply_too_large");
 }
 
 START_TEST(reply_bytes_are_limited)
 {
     static const char stream[] = TEXT("a") FINISH("stop");
     struct model_stream *s = stream_new(sizeof(stream) - 1);
+    struct model_reply r;
 
     feed(s, stream);
     model_stream_end(s);
@@ -794,7 +808,14 @@ START_TEST(reply_bytes_are_limited)
     model_stream_free(s);
     s = stream_new(sizeof(stream) - 2);
     feed(s, stream);
-    check_limit(s, "reply_too_large");
+    check_limit(s);
+    model_stream_free(s);
+    s = stream_new(sizeof(stream) - 2);
+    feed(s, TEXT("a"));
+    feed(s, stream);
+    check_cut(s, &r);
+    ck_assert_str_eq(r.text, "a");
+    model_stream_free(s);
 }
 END_TEST
 
@@ -802,14 +823,72 @@ START_TEST(a_line_is_limited)
 {
     struct model_stream *s = stream_new(REPLY_MAX);
     char *line = malloc(MODEL_STREAM_LINE_MAX + 1);
+    struct model_reply r;
 
     ck_assert_ptr_nonnull(line);
     memset(line, 'x', MODEL_STREAM_LINE_MAX + 1);
     model_stream_feed(s, line, MODEL_STREAM_LINE_MAX);
     ck_assert_int_eq(model_stream_verdict(s), MODEL_OPEN);
     model_stream_feed(s, line, 1);
-    check_limit(s, "reply_too_large");
+    check_limit(s);
+    model_stream_free(s);
+    s = stream_new(REPLY_MAX);
+    feed(s, TEXT("a"));
+    model_stream_feed(s, line, MODEL_STREAM_LINE_MAX + 1);
+    check_cut(s, &r);
+    ck_assert_str_eq(r.text, "a");
+    model_stream_free(s);
     free(line);
+}
+END_TEST
+
+/* Of a text, cut between two letters; one that only thinks is not cut. */
+START_TEST(text_is_limited)
+{
+    const struct model_stream_options o = {.max_reply_bytes = REPLY_MAX,
+                                           .max_text_bytes = 8,
+                                           .call_id_prefix = "req_9"};
+    static const char *const STREAMS[] = {
+        TEXT("abcdef\u20ac") CALLS("{\"index\":0,\"id\":\"z\"}"),
+        TEXT("abc") TEXT("def\u20acgh") TEXT("ij"),
+        "{\"choices\":[{\"index\":0,\"finish_reason\":\"stop\",\"message\":{"
+        "\"content\":\"abcdef\u20acghij\"}}]}"};
+    struct model_reply r;
+
+    for (size_t i = 0; i < sizeof(STREAMS) / sizeof(STREAMS[0]); i++) {
+        struct model_stream *s = NULL;
+
+        ck_assert_int_eq(model_stream_new(&o, &s), RC_OK);
+        feed(s, STREAMS[i]);
+        if (i == 2) {
+            model_stream_end(s);
+        }
+        check_cut(s, &r);
+        ck_assert_str_eq(r.text, "abcdef");
+        model_stream_free(s);
+    }
+}
+END_TEST
+
+START_TEST(reasoning_is_kept_to_a_bound)
+{
+    struct model_stream *s = stream_new(REPLY_MAX);
+    size_t len = MODEL_STREAM_LINE_MAX / 2;
+    char *chunk = malloc(len + sizeof(DELTA("\"reasoning\":\"\"")));
+    struct model_reply r;
+
+    ck_assert_ptr_nonnull(chunk);
+    (void)sprintf(chunk, DELTA("\"reasoning\":\"%0*d\""), (int)len, 0);
+    for (size_t n = 0; n <= MODEL_STREAM_REASONING_MAX; n += len) {
+        feed(s, chunk);
+    }
+    feed(s, TEXT("done") FINISH("stop") DONE);
+    ck_assert_int_eq(model_stream_verdict(s), MODEL_COMPLETE);
+    model_stream_reply(s, &r);
+    ck_assert_str_eq(r.text, "done");
+    ck_assert_uint_eq(strlen(r.reasoning), MODEL_STREAM_REASONING_MAX);
+    model_stream_free(s);
+    free(chunk);
 }
 END_TEST
 
@@ -828,10 +907,57 @@ START_TEST(calls_are_limited)
         feed(s, chunk);
     }
     ck_assert_int_eq(model_stream_verdict(s), MODEL_OPEN);
-    model_stream_reply(s, &r);
-    ck_assert_uint_eq(r.n_calls, MODEL_STREAM_CALLS_MAX);
     feed(s, CALLS("{\"index\":99,\"id\":\"z\"}"));
-    check_limit(s, "too_many_calls");
+    check_cut(s, &r);
+    ck_assert_uint_eq(r.n_calls, MODEL_STREAM_CALLS_MAX);
+    ck_assert_str_eq(r.calls[MODEL_STREAM_CALLS_MAX - 1].id, "c63");
+    ck_assert(r.calls[MODEL_STREAM_CALLS_MAX - 1].arguments_valid);
+    model_stream_free(s);
+}
+END_TEST
+
+/* A call whose arguments are text of so many bytes, and eight more. */
+#define LONG_CALL                                                              \
+    CALLS("{\"index\":%d,\"id\":\"c%d\",\"function\":{\"name\":\"f\","         \
+          "\"arguments\":\"{\\\"a\\\":\\\"%0*d\\\"}\"}}")
+
+/* Those of one call, and those of all calls together. */
+START_TEST(arguments_are_limited)
+{
+    struct model_stream *s = NULL;
+    const struct model_stream_options o = {.max_reply_bytes = REPLY_MAX,
+                                           .max_text_bytes = 1000,
+                                           .call_id_prefix = "req_9"};
+    size_t len = MODEL_STREAM_ARGUMENTS_MAX / 4;
+    char *chunk = malloc(len + sizeof(LONG_CALL) + 32);
+    struct model_reply r;
+
+    ck_assert_ptr_nonnull(chunk);
+    ck_assert_int_eq(model_stream_new(&o, &s), RC_OK);
+    (void)sprintf(chunk, LONG_CALL, 0, 0, 500, 1);
+    feed(s, chunk);
+    (void)sprintf(chunk, LONG_CALL, 1, 1, 1000, 1);
+    feed(s, chunk);
+    check_cut(s, &r);
+    ck_assert_uint_eq(r.n_calls, 2);
+    ck_assert(r.calls[0].arguments_valid);
+    ck_assert_uint_eq(strlen(r.calls[1].arguments), 1000);
+    ck_assert(!r.calls[1].arguments_valid);
+    model_stream_free(s);
+
+    s = stream_new(REPLY_MAX);
+    for (int i = 0; i < 5; i++) {
+        (void)sprintf(chunk, LONG_CALL, i, i, (int)len - 10, 1);
+        feed(s, chunk);
+        ck_assert_int_eq(model_stream_verdict(s),
+                         i < 4 ? MODEL_OPEN : MODEL_LENGTH);
+    }
+    check_cut(s, &r);
+    ck_assert_uint_eq(r.n_calls, 5);
+    ck_assert(r.calls[3].arguments_valid);
+    ck_assert(!r.calls[4].arguments_valid);
+    model_stream_free(s);
+    free(chunk);
 }
 END_TEST
 
@@ -1255,7 +1381,10 @@ Suite *model_chat_suite(void)
     tcase_add_test(t, open_until_done_or_end);
     tcase_add_test(t, reply_bytes_are_limited);
     tcase_add_test(t, a_line_is_limited);
+    tcase_add_test(t, text_is_limited);
+    tcase_add_test(t, reasoning_is_kept_to_a_bound);
     tcase_add_test(t, calls_are_limited);
+    tcase_add_test(t, arguments_are_limited);
     tcase_add_loop_test(t, errors_of_other_statuses, 0,
                         (int)(sizeof(ERRORS) / sizeof(ERRORS[0])));
     tcase_add_test(t, a_long_error_is_cut_between_letters);

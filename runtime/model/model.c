@@ -35,7 +35,8 @@ const char *model_error_kind_name(enum model_error_kind kind)
 bool model_reply_is_torn(const struct model_reply *reply)
 {
     return strcasecmp(reply->finish, "length") == 0 ||
-           strcasecmp(reply->finish, "max_tokens") == 0;
+           strcasecmp(reply->finish, "max_tokens") == 0 ||
+           strcmp(reply->finish, MODEL_FINISH_LIMIT) == 0;
 }
 
 /* --- a reply as a row keeps it ----------------------------------------- */

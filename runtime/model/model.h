@@ -34,10 +34,14 @@ struct model_reply {
     const char *reasoning_field; /* name it came under; NULL like reasoning */
     const struct model_call *calls;
     size_t n_calls;
-    const char *finish; /* finish_reason; "" if none, "other" if unreadable */
+    const char *finish; /* finish_reason; "" if none, "other" if unreadable;
+                         * MODEL_FINISH_LIMIT */
     const char *generation_id; /* the provider's id of the reply, or "" */
     struct model_usage usage;
 };
+
+/* More came than is taken (model_stream.h), and nothing more was read. */
+#define MODEL_FINISH_LIMIT "over_limit"
 
 /* The reply as one JSON object, appended to out. */
 enum rc model_reply_print(const struct model_reply *,
@@ -46,14 +50,15 @@ enum rc model_reply_print(const struct model_reply *,
 enum rc model_reply_parse(const char *json, size_t len, struct arena *,
                           struct model_reply *out) RC_MUST_CHECK;
 
-/* It ended at the output limit, by whatever name the provider calls that. */
+/* It ended at the output limit, by whatever name the provider calls that, or at
+ * the one of what is taken. */
 bool model_reply_is_torn(const struct model_reply *);
 
 /* How a reply stands. */
 enum model_verdict {
     MODEL_OPEN = 0, /* more may come */
     MODEL_COMPLETE, /* ended as it should, with text or calls */
-    MODEL_LENGTH,   /* ended at the output limit: text and calls may be torn */
+    MODEL_LENGTH,   /* ended at a limit: text and calls may be torn */
     MODEL_FILTERED, /* withheld by the provider */
     MODEL_EMPTY,    /* "successful", but neither text nor calls */
     MODEL_ERROR,    /* the provider reported an error, or broke the protocol */
@@ -76,6 +81,7 @@ const char *model_error_kind_name(enum model_error_kind);
 
 struct model_error {
     enum model_error_kind kind;
+    bool ours;     /* the reply was not usable; the provider named no error */
     long status;   /* HTTP status, or a numeric code within a stream; 0 none */
     char code[64]; /* as the provider named it; "" if it did not */
     char type[64];

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/base/utf8.h"
+
 #define ID_MAX_BYTES   ((size_t)1024)
 #define NAME_MAX_BYTES ((size_t)256)
 
@@ -39,11 +41,12 @@ struct piece {
     bool has_arguments; /* they are not empty */
 };
 
-void model_calls_init(struct model_calls *c, size_t max_calls,
-                      size_t arguments_limit_bytes)
+void model_calls_init(struct model_calls *c,
+                      const struct model_calls_limits *limits)
 {
-    *c = (struct model_calls){.max = max_calls,
-                              .arguments_limit = arguments_limit_bytes,
+    *c = (struct model_calls){.max = limits->calls,
+                              .arguments_limit = limits->arguments_bytes,
+                              .arguments_left = limits->all_arguments_bytes,
                               .rc = RC_OK};
 }
 
@@ -124,7 +127,7 @@ static struct model_slot *add_slot(struct model_calls *c, const struct piece *p)
     struct model_call *view;
 
     if (c->n == c->max) {
-        c->rc = RC_FULL;
+        c->full = true;
         return NULL;
     }
     slots = realloc(c->slots, (c->n + 1) * sizeof(*slots));
@@ -159,10 +162,26 @@ static void set_once(struct buf *b, const char *text)
     model_text_add(&valid, text, strlen(text));
     model_text_end(&valid);
     buf_add(b, buf_str(&valid.out), valid.out.len);
-    if (buf_rc(&valid.out) != RC_OK) {
+    if (valid.full) {
+        b->rc = RC_TOO_LARGE;
+    } else if (buf_rc(&valid.out) != RC_OK) {
         b->rc = buf_rc(&valid.out);
     }
     model_text_free(&valid);
+}
+
+static void add_argument_text(struct model_calls *c, struct model_slot *s,
+                              const char *text)
+{
+    size_t len = strlen(text);
+
+    if (len > c->arguments_left) {
+        c->full = true;
+        len = utf8_clip(text, len, c->arguments_left);
+    }
+    c->arguments_left -= len;
+    model_text_add(&s->arguments, text, len);
+    c->full = c->full || s->arguments.full;
 }
 
 static void add_arguments(struct model_calls *c, struct model_slot *s,
@@ -171,8 +190,7 @@ static void add_arguments(struct model_calls *c, struct model_slot *s,
     char *text;
 
     if (cJSON_IsString(arguments)) {
-        model_text_add(&s->arguments, arguments->valuestring,
-                       strlen(arguments->valuestring));
+        add_argument_text(c, s, arguments->valuestring);
     } else if (cJSON_IsObject(arguments)) {
         /* An object is always whole. */
         text = cJSON_PrintUnformatted(arguments);
@@ -181,7 +199,7 @@ static void add_arguments(struct model_calls *c, struct model_slot *s,
             return;
         }
         buf_clear(&s->arguments.out);
-        model_text_add(&s->arguments, text, strlen(text));
+        add_argument_text(c, s, text);
         cJSON_free(text);
     }
 }
@@ -230,7 +248,7 @@ void model_calls_add(struct model_calls *c, const cJSON *tool_calls, bool whole)
         if (json_i64(m, "index", &p.index) != RC_OK || p.index < 0) {
             p.index = -1;
         }
-        if (cJSON_IsObject(m) && c->rc == RC_OK) {
+        if (cJSON_IsObject(m) && c->rc == RC_OK && !c->full) {
             add_piece(c, &p, whole);
         }
     }

@@ -14,12 +14,18 @@ struct model_calls {
     size_t n;
     size_t max;
     size_t arguments_limit; /* bytes of one call's arguments */
+    size_t arguments_left;  /* that may still come, of all calls */
+    bool full;              /* more came than is taken, and was dropped */
     bool closed;
-    enum rc rc; /* first failure; RC_FULL: too many calls */
+    enum rc rc; /* first failure */
 };
 
-void model_calls_init(struct model_calls *, size_t max_calls,
-                      size_t arguments_limit_bytes);
+struct model_calls_limits {
+    size_t calls;
+    size_t arguments_bytes;     /* of one call */
+    size_t all_arguments_bytes; /* of all of them */
+};
+void model_calls_init(struct model_calls *, const struct model_calls_limits *);
 void model_calls_free(struct model_calls *);
 
 /* The tool_calls member of a delta, or of a whole message (whole: each element

@@ -249,8 +249,10 @@ void model_error_from_body(const char *body, size_t len, long status,
 void model_error_set(struct model_error *out, const char *code,
                      const char *message)
 {
-    *out = (struct model_error){
-        .kind = MODEL_ERROR_OTHER, .prompt_tokens = -1, .context_tokens = -1};
+    *out = (struct model_error){.kind = MODEL_ERROR_OTHER,
+                                .ours = true,
+                                .prompt_tokens = -1,
+                                .context_tokens = -1};
     copy_str(out->code, sizeof(out->code), code);
     copy_str(out->message, sizeof(out->message), message);
 }

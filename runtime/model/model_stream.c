@@ -12,6 +12,7 @@
  *   content as a list of parts               the text of its parts
  *   refusal instead of content               it is the text
  *   success without text and calls           empty, which is a failure
+ *   more than is taken                       read no further; what came is kept
  *   comments, pings, lines that are no JSON   skipped
  *   a torn last event                        read if it is whole JSON
  *
@@ -52,6 +53,7 @@ struct model_stream {
 
     bool choice_seen;
     bool done_seen;
+    bool over; /* more came than is taken */
     bool ended;
     char call_id_prefix[41];
 };
@@ -71,10 +73,14 @@ enum rc model_stream_new(const struct model_stream_options *o,
     assert(strlen(o->call_id_prefix) < sizeof(s->call_id_prefix));
     s->left = o->max_reply_bytes;
     sse_init(&s->sse, MODEL_STREAM_LINE_MAX, on_event, s);
-    buf_init(&s->whole, o->max_reply_bytes);
+    buf_init(&s->whole, MODEL_STREAM_WHOLE_MAX);
     model_text_init(&s->text, max_text);
-    model_text_init(&s->reasoning, o->max_reply_bytes);
-    model_calls_init(&s->calls, MODEL_STREAM_CALLS_MAX, max_text);
+    model_text_init(&s->reasoning, MODEL_STREAM_REASONING_MAX);
+    model_calls_init(&s->calls,
+                     &(struct model_calls_limits){
+                         .calls = MODEL_STREAM_CALLS_MAX,
+                         .arguments_bytes = max_text,
+                         .all_arguments_bytes = MODEL_STREAM_ARGUMENTS_MAX});
     (void)snprintf(s->call_id_prefix, sizeof(s->call_id_prefix), "%s",
                    o->call_id_prefix);
     *out = s;
@@ -99,6 +105,11 @@ static bool has_failed(const struct model_stream *s)
     return s->error.kind != MODEL_ERROR_NONE;
 }
 
+static bool has_content(const struct model_stream *s)
+{
+    return s->calls.n > 0 || !utf8_is_blank(buf_str(&s->text.out));
+}
+
 /* The first failure stays. */
 static void fail(struct model_stream *s, const char *code, const char *message)
 {
@@ -107,14 +118,34 @@ static void fail(struct model_stream *s, const char *code, const char *message)
     }
 }
 
-static void fail_rc(struct model_stream *s, enum rc rc)
+/* More came than is taken: nothing more is read. */
+static void cut(struct model_stream *s)
+{
+    if (has_content(s)) {
+        s->over = true;
+        (void)snprintf(s->finish, sizeof(s->finish), MODEL_FINISH_LIMIT);
+    } else {
+        fail(s, "reply_too_large", "It grew too large without text or a call.");
+    }
+}
+
+static void note_rc(struct model_stream *s, enum rc rc)
 {
     if (rc == RC_TOO_LARGE) {
-        fail(s, "reply_too_large", "The reply is larger than allowed.");
-    } else if (rc == RC_FULL) {
-        fail(s, "too_many_calls", "The reply holds too many tool calls.");
+        cut(s);
     } else if (rc != RC_OK) {
-        fail(s, "no_memory", "No memory is left for the reply.");
+        fail(s, "no_memory", "No memory is left for it.");
+    }
+}
+
+/* How the pieces stand after something was added. */
+static void note_pieces(struct model_stream *s)
+{
+    note_rc(s, buf_rc(&s->text.out));
+    note_rc(s, buf_rc(&s->reasoning.out));
+    note_rc(s, s->calls.rc);
+    if (s->text.full || s->calls.full) {
+        cut(s);
     }
 }
 
@@ -216,7 +247,7 @@ static void read_finish(struct model_stream *s, const char *finish)
         return;
     }
     if (strcmp(finish, "error") == 0) {
-        fail(s, "finish_error", "The provider ended the reply with an error.");
+        fail(s, "finish_error", "The provider ended it with an error.");
     }
     /* Whatever it says, it is an end. */
     (void)snprintf(s->finish, sizeof(s->finish), "other");
@@ -274,9 +305,7 @@ static void read_chunk(struct model_stream *s, const cJSON *chunk)
         }
     }
     read_usage(s, json_get(chunk, "usage"));
-    fail_rc(s, buf_rc(&s->text.out));
-    fail_rc(s, buf_rc(&s->reasoning.out));
-    fail_rc(s, s->calls.rc);
+    note_pieces(s);
 }
 
 /* --- the body ---------------------------------------------------------- */
@@ -287,9 +316,7 @@ static void close_reply(struct model_stream *s)
     model_text_end(&s->text);
     model_text_end(&s->reasoning);
     model_calls_close(&s->calls, s->call_id_prefix);
-    fail_rc(s, buf_rc(&s->text.out));
-    fail_rc(s, buf_rc(&s->reasoning.out));
-    fail_rc(s, s->calls.rc);
+    note_pieces(s);
 }
 
 static bool is_done_mark(const char *data, size_t len)
@@ -326,9 +353,9 @@ static bool on_event(void *ctx, const struct sse_event *event)
         read_chunk(s, chunk);
         json_free(chunk);
     } else if (!event->torn) {
-        fail(s, "bad_chunk", "A chunk of the reply is not JSON.");
+        fail(s, "bad_chunk", "A chunk of it is not JSON.");
     }
-    return !has_failed(s);
+    return !s->over && !has_failed(s);
 }
 
 /* The first byte that is neither space nor part of a byte order mark tells the
@@ -349,7 +376,7 @@ static size_t find_form(struct model_stream *s, const char *bytes, size_t len)
 
 static bool is_closed(const struct model_stream *s)
 {
-    return s->ended || s->done_seen || has_failed(s);
+    return s->ended || s->done_seen || s->over || has_failed(s);
 }
 
 void model_stream_feed(struct model_stream *s, const char *bytes, size_t len)
@@ -358,7 +385,7 @@ void model_stream_feed(struct model_stream *s, const char *bytes, size_t len)
         return;
     }
     if (len > s->left) {
-        fail_rc(s, RC_TOO_LARGE);
+        note_rc(s, RC_TOO_LARGE);
         return;
     }
     s->left -= len;
@@ -368,10 +395,10 @@ void model_stream_feed(struct model_stream *s, const char *bytes, size_t len)
         len -= skip;
     }
     if (s->form == FORM_EVENTS) {
-        fail_rc(s, sse_feed(&s->sse, bytes, len));
+        note_rc(s, sse_feed(&s->sse, bytes, len));
     } else if (s->form == FORM_WHOLE) {
         buf_add(&s->whole, bytes, len);
-        fail_rc(s, buf_rc(&s->whole));
+        note_rc(s, buf_rc(&s->whole));
     }
 }
 
@@ -395,7 +422,7 @@ void model_stream_end(struct model_stream *s)
         return;
     }
     if (!is_closed(s) && s->form == FORM_EVENTS) {
-        fail_rc(s, sse_end(&s->sse));
+        note_rc(s, sse_end(&s->sse));
     } else if (!is_closed(s) && s->form == FORM_WHOLE) {
         read_whole(s);
     }
@@ -415,11 +442,6 @@ static bool is_any(const char *word, const char *const *list)
     return false;
 }
 
-static bool has_content(const struct model_stream *s)
-{
-    return s->calls.n > 0 || !utf8_is_blank(buf_str(&s->text.out));
-}
-
 enum model_verdict model_stream_verdict(const struct model_stream *s)
 {
     const struct model_reply end = {.finish = s->finish};
@@ -428,7 +450,7 @@ enum model_verdict model_stream_verdict(const struct model_stream *s)
     if (has_failed(s)) {
         return MODEL_ERROR;
     }
-    if (!s->ended && !s->done_seen) {
+    if (!is_closed(s)) {
         return MODEL_OPEN;
     }
     if (s->finish[0] == '\0' && !s->done_seen) {

@@ -3,7 +3,6 @@
  * for a high one, ED B0..BF 80..BF for a low one. */
 #include "runtime/model/model_text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +94,18 @@ static size_t whole_len(const char *s, size_t len)
     return utf8_complete_len(s, len);
 }
 
+/* As much of valid text as there is room for. */
+static void add_valid(struct model_text *t, const char *s, size_t len)
+{
+    size_t room = t->full ? 0 : t->out.limit - t->out.len;
+
+    if (len > room) {
+        t->full = true;
+        len = utf8_clip(s, len, room);
+    }
+    buf_add(&t->out, s, len);
+}
+
 static void add_mended(struct model_text *t, char *s, size_t len)
 {
     char *valid;
@@ -106,7 +117,7 @@ static void add_mended(struct model_text *t, char *s, size_t len)
         return;
     }
     len = utf8_repair(s, len, valid);
-    buf_add(&t->out, valid, len);
+    add_valid(t, valid, len);
     free(valid);
 }
 
@@ -117,7 +128,7 @@ void model_text_add(struct model_text *t, const char *bytes, size_t len)
 
     if (t->n_tail == 0 && utf8_valid(bytes, len) &&
         memchr(bytes, '\0', len) == NULL) {
-        buf_add(&t->out, bytes, len);
+        add_valid(t, bytes, len);
         return;
     }
     n = t->n_tail + len;

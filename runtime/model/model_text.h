@@ -7,6 +7,7 @@
 #ifndef ASIDE_RUNTIME_MODEL_TEXT_H
 #define ASIDE_RUNTIME_MODEL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sql/base/buf.h"
@@ -14,6 +15,7 @@
 
 struct model_text {
     struct buf out; /* whole code points, valid UTF-8 without NUL */
+    bool full;      /* more came than is taken, and was dropped */
     char tail[4];   /* a beginning that the next chunk may complete */
     size_t n_tail;
 };

@@ -81,17 +81,69 @@ test('64 calls in one reply, and the same id for all', BOUND, async (t) => {
   await assertSettled(sql);
 });
 
-test('more calls than a reply may hold is a failed reply, which is tried again', BOUND, async (t) => {
-  const { model, research, whole } = await started(t);
-  model.next('research', (req, reply) => {
+test('a reply beyond what is taken is kept as far as it came, and the model is told once', BOUND, async (t) => {
+  const { model, research, whole, sql } = await started(t);
+  const notices = (req) => req.body.messages.filter((m) => m.role === 'user' && m.content.startsWith('[notice]'))
+    .map((m) => m.content);
+  const twice = async (first, check) => {
+    model.next('research', first);
+    model.next('research', (req, reply) => {
+      check(req);
+      reply.call(['note', { text: 'on' }]);
+    });
+    model.next('research', (req, reply) => {
+      assert.deepEqual(notices(req), [...new Set(notices(req))]);
+      reply.report('# All');
+    });
+    const end = await whole((await research('tides')).id);
+    assert.deepEqual([end.run.state, end.requests[0].state], ['completed', 'done']);
+    assert.equal(end.requests[0].usage.known, false);
+    assert.ok(end.requests[0].usage.estimate > 0);
+    return end;
+  };
+  const many = await twice((req, reply) => {
     for (let i = 0; i < 65; i++) {
       reply.toolCall('note', { text: `${i}` });
     }
-    reply.finish('tool_calls').usage().done();
+  }, (req) => {
+    assert.match(history(req).at(-1).content, /too long: what stood behind its last call is lost/);
+    assert.equal(history(req).filter((m) => m.role === 'tool').length, 64);
+  });
+  assert.equal(many.tool_calls.filter((c) => c.state === 'done').length, 64 + 1 + 1);
+
+  const torn = await twice((req, reply) => {
+    reply.toolCall('note', { text: 'whole' });
+    reply.toolCall('publish_draft', { report: 'sea '.repeat(70000) });
+  }, (req) => {
+    assert.match(history(req).at(-1).content, /the arguments break off: the reply was too long/);
+    assert.deepEqual(notices(req), []);
+    // what was too much is not sent back whole
+    const given = history(req).find((m) => m.tool_calls).tool_calls[1].function.arguments;
+    assert.ok(given.length < 50000, `${given.length}`);
+    assert.match(JSON.parse(given).shortened, /^{"report":"sea sea/);
+  });
+  assert.deepEqual(torn.tool_calls.slice(0, 2).map((c) => c.state), ['done', 'failed']);
+
+  await twice((req, reply) => reply.text('words and more '.repeat(20000)), (req) => {
+    assert.match(history(req).at(-1).content, /Your text was kept as progress.* It breaks off: it was too long/);
+    assert.match(history(req).at(-2).content, /^words and more[^]*\[cut here\]$/);
+  });
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
+test('R27 a research whose model only thinks until its length is told so, and closes with what there is', BOUND, async (t) => {
+  const { model, research, whole } = await started(t);
+  const think = (req, reply) => reply.delta({ reasoning_content: 'hm' }).finish('length').usage().done();
+  model.next('research', (req, reply) => reply.call(['note', { text: 'the moon pulls' }]));
+  model.next('research', think);
+  model.next('research', (req, reply) => {
+    assert.match(history(req).at(-1).content, /before it held a text or a call/);
+    think(req, reply);
   });
   const end = await whole((await research('tides')).id);
-  assert.equal(end.run.state, 'completed');
-  assert.equal(end.requests[0].state, 'failed');
+  assert.deepEqual([end.run.state, end.run.reason], ['incomplete', 'length']);
+  assert.match(end.run.answer.body, /the moon pulls/);
 });
 
 test('unknown tools and tools of another purpose are answered', BOUND, async (t) => {
@@ -163,9 +215,10 @@ test('a huge answer ends in a clear state, and holds up nobody', BOUND, async (t
   const small = await whole((await send('say little')).run.id);
   assert.equal(small.run.state, 'completed');
   await ended(big.id);
-  const [state, reason] = (await sql(`SELECT state, reason FROM run WHERE id = ${big.id.slice(4)}`)).split('|');
-  assert.notEqual(reason, 'crashed');
-  assert.ok(['completed', 'incomplete', 'failed'].includes(state), state);
+  // what came up to the bound is kept, and said to be cut
+  assert.equal(await sql('SELECT state, reason, progress, length(CAST(body AS BLOB)) BETWEEN 250000 AND 262144' +
+    ` FROM run JOIN answer ON run_id = run.id WHERE run.id = ${big.id.slice(4)}`),
+  'incomplete|length|The answer was cut: it grew beyond what is kept.|1');
   model.next('research', (req, reply) => {
     for (let i = 0; i < 14; i++) {
       reply.text(chunk);
@@ -174,7 +227,7 @@ test('a huge answer ends in a clear state, and holds up nobody', BOUND, async (t
   });
   const r = await research('write much');
   await ended(r.id);
-  assert.notEqual(await sql(`SELECT reason FROM run WHERE id = ${r.id.slice(4)}`), 'crashed');
+  assert.equal(await sql(`SELECT state FROM run WHERE id = ${r.id.slice(4)}`), 'completed');
   // a part fits into a page of the feed, whatever came at once
   assert.ok(Number(await sql('SELECT max(length(CAST(body AS BLOB))) FROM change')) <= 8192);
   await assertSettled(sql);

@@ -213,8 +213,7 @@ test('R26 no room even for the newest step: the closeout comes, and says why', B
   const { model, research, whole, sql } = await started(t,
     { 'model.context_tokens': 2600, 'model.max_output_tokens': 600 });
   model.next('research', (req, reply) => {
-    reply.text('This is a long thought. '.repeat(170));
-    reply.call(['note', { text: 'the moon pulls' }]);
+    reply.call(['note', { text: 'the moon pulls' }], ...Array(40).fill(['recall', { source: 9 }]));
   });
   model.next('closeout', (req, reply) => {
     assert.ok(tokens(req) <= 2000);
