@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "runtime/document/html.h"
-#include "runtime/http/http.h"
 #include "runtime/document/page.h"
+#include "runtime/http/http.h"
+#include "runtime/tool/web_part.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 #include "tests/support/suites.h"
@@ -338,6 +339,35 @@ START_TEST(hosts_and_values)
 }
 END_TEST
 
+/* Each address costs the loop time to read. */
+START_TEST(links_that_lead_nowhere_are_tried_within_a_bound)
+{
+    static const int useless[] = {10, 1000};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct arena *a = arena_new(1 << 20);
+        struct tool_result r = {.n_links = 0};
+        struct page page = {.url = "http://a/", .location = "http://a/"};
+        struct buf body;
+
+        ck_assert_ptr_nonnull(a);
+        buf_init(&body, 1 << 20);
+        buf_puts(&body, "{\"title\":\"t\",\"passages\":[{\"heading\":\"\","
+                        "\"text\":\"x\"}],\"links\":[");
+        for (int k = 0; k < useless[i]; k++) {
+            buf_puts(&body, "{\"at\":0,\"text\":\"u\",\"href\":\"#top\"},");
+        }
+        buf_puts(&body, "{\"at\":0,\"text\":\"b\",\"href\":\"b\"}]}");
+        page.body = buf_str(&body);
+        ck_assert_ptr_null(web_part_take(a, &page, 0, &r));
+        ck_assert_uint_eq(r.n_passages, 1);
+        ck_assert_uint_eq(r.n_links, i == 0 ? 1 : 0);
+        buf_free(&body);
+        arena_free(a);
+    }
+}
+END_TEST
+
 Suite *page_suite(void)
 {
     Suite *s = suite_create("page");
@@ -357,6 +387,7 @@ Suite *page_suite(void)
                         sizeof(MANY) / sizeof(MANY[0]));
     tcase_add_test(c, pages_of_a_pdf_are_told_apart);
     tcase_add_test(c, what_has_no_text_says_so);
+    tcase_add_test(c, links_that_lead_nowhere_are_tried_within_a_bound);
     suite_add_tcase(s, c);
     c = tcase_create("addresses");
     tcase_add_loop_test(c, an_address_has_one_spelling_or_is_refused, 0,

@@ -9,6 +9,7 @@
 #define READ_BYTES  6000
 #define READ_MAX    40 /* passages */
 #define LINKS_MAX   20
+#define LINKS_TRIED 60 /* of the part: to read an address takes 20 us */
 #define SHOWN_BYTES 80
 
 struct part {
@@ -112,6 +113,7 @@ static void take_links(struct part *g, const cJSON *list, int64_t next)
     struct link *out = arena_alloc(a, LINKS_MAX * sizeof(struct link));
     const cJSON *in = NULL;
     char url[HTTP_URL_BYTES];
+    int tried = 0;
 
     if (out == NULL) {
         return;
@@ -121,9 +123,13 @@ static void take_links(struct part *g, const cJSON *list, int64_t next)
         struct link *l = &out[r->n_links];
         int64_t at = -1;
 
-        if (r->n_links + 1 == LINKS_MAX || json_i64(in, "at", &at) != RC_OK ||
-            at < g->from || at >= next ||
-            http_url_clean(g->page->location, json_str(in, "href", ""), url) !=
+        if (json_i64(in, "at", &at) != RC_OK || at < g->from || at >= next) {
+            continue;
+        }
+        if (r->n_links == LINKS_MAX || tried++ == LINKS_TRIED) {
+            break;
+        }
+        if (http_url_clean(g->page->location, json_str(in, "href", ""), url) !=
                 NULL ||
             strcmp(url, g->page->location) == 0 ||
             is_listed(out, r->n_links, url)) {
