@@ -82,7 +82,7 @@ test('64 calls in one reply, and the same id for all', BOUND, async (t) => {
 });
 
 test('a reply beyond what is taken is kept as far as it came, and the model is told once', BOUND, async (t) => {
-  const { model, research, whole, sql } = await started(t);
+  const { model, research, whole, sql } = await started(t, { 'budget.normal.tool_calls': 100 });
   const notices = (req) => req.body.messages.filter((m) => m.role === 'user' && m.content.startsWith('[notice]'))
     .map((m) => m.content);
   const twice = async (first, check) => {
@@ -105,6 +105,7 @@ test('a reply beyond what is taken is kept as far as it came, and the model is t
     for (let i = 0; i < 65; i++) {
       reply.toolCall('note', { text: `${i}` });
     }
+    reply.finish('tool_calls').usage().done();
   }, (req) => {
     assert.match(history(req).at(-1).content, /too long: what stood behind its last call is lost/);
     assert.equal(history(req).filter((m) => m.role === 'tool').length, 64);
@@ -114,6 +115,7 @@ test('a reply beyond what is taken is kept as far as it came, and the model is t
   const torn = await twice((req, reply) => {
     reply.toolCall('note', { text: 'whole' });
     reply.toolCall('publish_draft', { report: 'sea '.repeat(70000) });
+    reply.finish('tool_calls').usage().done();
   }, (req) => {
     assert.match(history(req).at(-1).content, /the arguments break off: the reply was too long/);
     assert.deepEqual(notices(req), []);
@@ -124,7 +126,7 @@ test('a reply beyond what is taken is kept as far as it came, and the model is t
   });
   assert.deepEqual(torn.tool_calls.slice(0, 2).map((c) => c.state), ['done', 'failed']);
 
-  await twice((req, reply) => reply.text('words and more '.repeat(20000)), (req) => {
+  await twice((req, reply) => reply.text('words and more '.repeat(20000)).finish().usage().done(), (req) => {
     assert.match(history(req).at(-1).content, /Your text was kept as progress.* It breaks off: it was too long/);
     assert.match(history(req).at(-2).content, /^words and more[^]*\[cut here\]$/);
   });
