@@ -145,7 +145,8 @@ static enum rc add_handoffs(struct step *s, struct buf *out)
 }
 
 /* What was let through to a tool may bring a stranger's words, and so does what
- * is answered as such a call was before; what is told of a research has the titles of what it found, and what it says of itself. */
+ * is answered as such a call was before; what is told of a research has the
+ * titles of what it found, and what it says of itself. */
 static bool brings_data(const struct tool_call *t)
 {
     return t->admitted_ms != 0 || t->repeats != 0 ||

@@ -379,15 +379,8 @@ static bool is_closed(const struct model_stream *s)
     return s->ended || s->done_seen || s->over || has_failed(s);
 }
 
-void model_stream_feed(struct model_stream *s, const char *bytes, size_t len)
+static void feed(struct model_stream *s, const char *bytes, size_t len)
 {
-    if (is_closed(s)) {
-        return;
-    }
-    if (len > s->left) {
-        note_rc(s, RC_TOO_LARGE);
-        return;
-    }
     s->left -= len;
     if (s->form == FORM_UNKNOWN) {
         size_t skip = find_form(s, bytes, len);
@@ -399,6 +392,19 @@ void model_stream_feed(struct model_stream *s, const char *bytes, size_t len)
     } else if (s->form == FORM_WHOLE) {
         buf_add(&s->whole, bytes, len);
         note_rc(s, buf_rc(&s->whole));
+    }
+}
+
+/* What comes of it does not depend on where the pieces are cut. */
+void model_stream_feed(struct model_stream *s, const char *bytes, size_t len)
+{
+    bool too_much = len > s->left;
+
+    if (!is_closed(s)) {
+        feed(s, bytes, too_much ? s->left : len);
+    }
+    if (too_much && !is_closed(s)) {
+        note_rc(s, RC_TOO_LARGE);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #define LIMIT_DEFAULT 8
 #define LIMIT_MAX     10
+#define HITS_TRIED    100 /* to read an address takes 20 us of the loop */
 #define QUERY_BYTES   400
 #define REPLY_BYTES   (2u << 20)
 #define SNIPPET_BYTES 1000
@@ -62,6 +63,7 @@ static char *clipped(struct arena *a, const char *text, size_t most)
 /* A hit as a passage: what the service says of the page can be cited too. */
 static bool take_hit(struct tool_work *w, const cJSON *hit, struct passage *p)
 {
+    const char *title = json_str(hit, "title", "");
     const char *snippet = json_str(hit, "content", "");
     uint8_t hash[HASH_BYTES];
     char hex[2 * HASH_BYTES + 1];
@@ -71,7 +73,7 @@ static bool take_hit(struct tool_work *w, const cJSON *hit, struct passage *p)
     if (http_url_clean(NULL, json_str(hit, "url", ""), url) != NULL) {
         return false;
     }
-    p->title = clipped(w->mem, json_str(hit, "title", ""), SNIPPET_BYTES);
+    p->title = clipped(w->mem, title[0] != '\0' ? title : url, SNIPPET_BYTES);
     p->location = arena_strdup(w->mem, url);
     p->heading = "";
     p->text = clipped(w->mem, snippet, SNIPPET_BYTES);
@@ -97,6 +99,7 @@ static void take_hits(struct tool_work *w, const cJSON *tree)
         arena_alloc(w->mem, LIMIT_MAX * sizeof(struct passage));
     const cJSON *hit = NULL;
     size_t n = 0;
+    int tried = 0;
     const char *summary;
 
     if (!cJSON_IsArray(list) || found == NULL) {
@@ -105,7 +108,10 @@ static void take_hits(struct tool_work *w, const cJSON *tree)
     }
     cJSON_ArrayForEach(hit, list)
     {
-        if ((int64_t)n < s->limit && take_hit(w, hit, &found[n])) {
+        if ((int64_t)n == s->limit || tried++ == HITS_TRIED) {
+            break;
+        }
+        if (take_hit(w, hit, &found[n])) {
             n++;
         }
     }

@@ -428,6 +428,9 @@ test('a search gives addresses and words; what it does not understand it says', 
       none: () => res.writeHead(200).end('{"results":[]}'),
       odd: () => res.writeHead(200).end('{"hits":[]}'),
       down: () => res.writeHead(502).end('<p>no</p>'),
+      bare: () => res.writeHead(200).end('{"results":[{"url":"https://example.org/bare"}]}'),
+      // More without an address than are looked at.
+      junk: () => res.writeHead(200).end(JSON.stringify({ results: [...Array(200).fill({ url: 'gopher://x/' }), hit(1)] })),
     };
     (replies[q.get('q')] ?? (() => res.writeHead(200).end(JSON.stringify({
       results: [...Array.from({ length: 14 }, (_, i) => hit(i + 1)),
@@ -435,9 +438,11 @@ test('a search gives addresses and words; what it does not understand it says', 
   });
   const ask = (query, more = {}) => ['web_search', { query, ...more }];
   const { calls, told, end } = await fetched(ask('tides & "moon" ü+'), ask('salt', { limit: 2 }), ask('none'),
-    ask('broken'), ask('odd'), ask('down'), ask(''));
+    ask('broken'), ask('odd'), ask('down'), ask(''), ask('bare'), ask('junk'));
   assert.deepEqual(calls.map((c) => c.state),
-    ['done', 'done', 'done', 'failed', 'failed', 'failed', 'failed']);
+    ['done', 'done', 'done', 'failed', 'failed', 'failed', 'failed', 'done', 'done']);
+  assert.deepEqual([told[7].passages[0].title, told[7].passages[0].text], Array(2).fill('https://example.org/bare'));
+  assert.deepEqual(told[8].passages, []);
   assert.equal(new URL(site.asked[0].path, 'http://x').searchParams.get('q'), 'tides & "moon" ü+');
   assert.equal(new URL(site.asked[0].path, 'http://x').searchParams.get('format'), 'json');
   assert.equal(told[0].passages.length, 8);
@@ -445,7 +450,7 @@ test('a search gives addresses and words; what it does not understand it says', 
     location: 'https://example.org/1', heading: '', text: 'About tides & "moon" ü+, 1.' });
   assert.equal(told[1].passages.length, 2);
   assert.equal(calls[0].summary, '8 pages for “tides & "moon" ü+”');
-  assert.deepEqual(told.slice(3).map((x) => typeof x.error), Array(4).fill('string'));
+  assert.deepEqual(told.slice(3, 7).map((x) => typeof x.error), Array(4).fill('string'));
   assert.match(told[5].error, /502/);
   assert.equal(end.sources[0].location, 'https://example.org/1');
 
