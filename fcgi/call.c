@@ -21,8 +21,10 @@ static struct hash_part part_of(const char *text)
                               .len = text == NULL ? 0 : strlen(text)};
 }
 
-void call_fingerprint(const char *method, const char *path,
-                      const struct call_field fields[], uint8_t out[HASH_BYTES])
+/* A hash over method, path and fields, each with its length. Pure. */
+static void fingerprint(const char *method, const char *path,
+                        const struct call_field fields[],
+                        uint8_t out[HASH_BYTES])
 {
     struct hash_part parts[MAX_PARTS] = {part_of(method), part_of(path)};
     size_t n = 2;
@@ -100,8 +102,8 @@ bool call_open_or_reply(const struct ask *ask, enum call_key need,
                                 .now_ms = clock_unix_ms(),
                                 .conf = ask->app->conf,
                                 .arena = ask->arena};
-    call_fingerprint(req_method_name(ask->req), req_path(ask->req), fields,
-                     call->fingerprint);
+    fingerprint(req_method_name(ask->req), req_path(ask->req), fields,
+                call->fingerprint);
     return need == CALL_ENDS || in_time_or_reply(ask, call);
 }
 

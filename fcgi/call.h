@@ -30,11 +30,6 @@ enum rc call_find_key(const struct ask *, struct store_call *) RC_MUST_CHECK;
 /* 429 with Retry-After. */
 enum serve_then call_reply_too_often(const struct ask *, int64_t wait_ms);
 
-/* A hash over method, path and fields, each with its length. Pure. */
-void call_fingerprint(const char *method, const char *path,
-                      const struct call_field fields[],
-                      uint8_t out[HASH_BYTES]);
-
 /* Answer a write that is committed, or has failed with rc; arg as it was handed
  * over. Replies as handlers do, in a thread of the writer's; SERVE_FINISH. */
 typedef enum serve_then call_answer_fn(const struct ask *, void *arg, enum rc,

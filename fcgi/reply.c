@@ -92,13 +92,8 @@ static const struct {
     [REPLY_DISK_FULL] = {507, "disk_full", "The disk is full"},
 };
 
-int reply_status(enum reply_code code)
-{
-    assert(code < REPLY__MAX);
-    return PROBLEM[code].status;
-}
-
-enum reply_code reply_code_of(enum rc rc)
+/* The map: which problem an outcome is. Never called for RC_OK. */
+static enum reply_code code_of(enum rc rc)
 {
     switch (rc) {
     case RC_NOT_FOUND:
@@ -150,7 +145,8 @@ void reply_open(struct reply *reply)
     json_open_object(&reply->json);
 }
 
-void reply_drop(struct reply *reply)
+/* Free a reply that is not sent, whatever scopes are open. */
+static void drop(struct reply *reply)
 {
     buf_free(&reply->buf);
 }
@@ -184,7 +180,7 @@ enum serve_then reply_send_with(struct reply *reply, struct req *r, int status,
         send_buf(r, status, "application/json", buf_str(&lines), &reply->buf);
     }
     buf_free(&lines);
-    reply_drop(reply);
+    drop(reply);
     if (rc != RC_OK) {
         log_error(NULL, "a reply could not be built: %s", rc_name(rc));
         return reply_problem(r, REPLY_INTERNAL, NULL);
@@ -257,7 +253,7 @@ enum serve_then reply_send_problem(struct reply *reply, struct req *r,
     }
     send_buf(r, PROBLEM[code].status, TYPE, buf_str(&lines), &reply->buf);
     buf_free(&lines);
-    reply_drop(reply);
+    drop(reply);
     return SERVE_FINISH;
 }
 
@@ -278,7 +274,7 @@ enum serve_then reply_problem(struct req *r, enum reply_code code,
 
 enum serve_then reply_rc(struct req *r, enum rc rc)
 {
-    enum reply_code code = reply_code_of(rc);
+    enum reply_code code = code_of(rc);
 
     assert(rc != RC_OK);
     if (code == REPLY_INTERNAL && store_storage() != STORAGE_OK) {

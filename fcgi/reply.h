@@ -76,8 +76,6 @@ enum serve_then reply_send(struct reply *, struct req *, int status);
 /* The same with further header lines. */
 enum serve_then reply_send_with(struct reply *, struct req *, int status,
                                 const char *headers);
-/* Free a reply that is not sent, whatever scopes are open. */
-void reply_drop(struct reply *);
 
 /* Finished bytes of another type; headers as in req_reply, or NULL. */
 enum serve_then reply_bytes(struct req *, const char *type, const char *headers,
@@ -99,11 +97,7 @@ void reply_open_problem(struct reply *, enum reply_code, const char *detail);
 enum serve_then reply_send_problem(struct reply *, struct req *,
                                    enum reply_code, const char *header);
 
-/* The map: which problem an outcome is. Never called for RC_OK. */
-enum reply_code reply_code_of(enum rc);
+/* The problem that an outcome is; never RC_OK. */
 enum serve_then reply_rc(struct req *, enum rc);
-
-/* Status of a problem, for tests and logs. */
-int reply_status(enum reply_code);
 
 #endif

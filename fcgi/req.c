@@ -840,11 +840,6 @@ enum rc req_reply(struct req *r, const struct req_reply *reply)
     return whole ? RC_OK : RC_IO;
 }
 
-bool req_replied(const struct req *r)
-{
-    return r->answering;
-}
-
 int req_status(const struct req *r)
 {
     return r->status;

@@ -135,7 +135,6 @@ struct req_reply {
 /* A complete reply with Content-Length (the body left out for HEAD). Drains
  * the input first. Once per request, and no stream. RC_IO: the peer is gone. */
 enum rc req_reply(struct req *, const struct req_reply *) RC_MUST_CHECK;
-bool req_replied(const struct req *);
 int req_status(const struct req *); /* of the reply, 0 before it */
 
 /* A reply whose length is not known yet: each write goes out at once, as long

@@ -145,11 +145,6 @@ enum route_match route_find(enum req_method method, const char *path,
 /* --- walking ---------------------------------------------------------------
  */
 
-const struct route *route_at(size_t i)
-{
-    return i < N_ROUTES ? &ROUTE[i] : NULL;
-}
-
 void route_print(FILE *to)
 {
     static const char *const METHOD[REQ__MAX] = {

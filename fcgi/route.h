@@ -40,8 +40,6 @@ enum route_match route_find(enum req_method, const char *path,
                             const struct route **out, int64_t *id,
                             char allow[ROUTE_ALLOW_BYTES]);
 
-/* The i-th route, NULL behind the last: to walk them. */
-const struct route *route_at(size_t i);
 /* A line for each: "GET\t/api/v1/health\topen". */
 void route_print(FILE *);
 

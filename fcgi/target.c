@@ -18,7 +18,9 @@ static int hex_value(char c)
     return -1;
 }
 
-enum rc target_decode(struct arena *a, const char *text, size_t len,
+/* Percent-decode text[0..len). plus_is_space: as form data has it.
+ * RC_INVALID: malformed. RC_NOMEM. */
+static enum rc decode(struct arena *a, const char *text, size_t len,
                       int plus_is_space, const char **out)
 {
     char *to = arena_alloc(a, len + 1);
@@ -61,7 +63,7 @@ enum rc target_path(struct arena *a, const char *target, const char *prefix,
     const char *path;
     enum rc rc;
 
-    rc = target_decode(a, target, strcspn(target, "?#"), 0, &path);
+    rc = decode(a, target, strcspn(target, "?#"), 0, &path);
     if (rc != RC_OK) {
         return rc;
     }
@@ -77,11 +79,11 @@ static enum rc decode_pair(struct arena *a, const char *text, size_t len,
 {
     const char *equals = memchr(text, '=', len);
     size_t name_len = equals == NULL ? len : (size_t)(equals - text);
-    enum rc rc = target_decode(a, text, name_len, 1, &out->name);
+    enum rc rc = decode(a, text, name_len, 1, &out->name);
 
     out->value = "";
     if (rc == RC_OK && equals != NULL) {
-        rc = target_decode(a, equals + 1, len - name_len - 1, 1, &out->value);
+        rc = decode(a, equals + 1, len - name_len - 1, 1, &out->value);
     }
     return rc;
 }

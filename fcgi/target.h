@@ -18,11 +18,6 @@ struct target_pair {
     const char *value; /* "" if there is no '=' */
 };
 
-/* Percent-decode text[0..len). plus_is_space: as form data has it.
- * RC_INVALID: malformed. RC_NOMEM. */
-enum rc target_decode(struct arena *, const char *text, size_t len,
-                      int plus_is_space, const char **out) RC_MUST_CHECK;
-
 /* The path of a target below prefix, decoded. RC_NOT_FOUND: outside of the
  * prefix. RC_INVALID: malformed. RC_NOMEM. */
 enum rc target_path(struct arena *, const char *target, const char *prefix,

@@ -19,7 +19,8 @@
 
 /* --- the verdict ------------------------------------------------------- */
 
-enum conf_verdict policy_verdict_of(const struct policy_facts *f)
+/* What is configured for a tool, or what counts where nothing is. Pure. */
+static enum conf_verdict configured_for(const struct policy_facts *f)
 {
     if (f->of_tool != CONF_UNSET) {
         return f->of_tool;
@@ -66,7 +67,7 @@ static enum policy_verdict asking(const struct policy_facts *f)
 
 enum policy_verdict policy_decide(const struct policy_facts *f)
 {
-    enum conf_verdict configured = policy_verdict_of(f);
+    enum conf_verdict configured = configured_for(f);
 
     if (configured == CONF_DENY) {
         return POLICY_FORBID;
@@ -181,7 +182,7 @@ static enum rc find_facts(struct step *s, const struct tool_call *t,
             s, p.server,
             (struct tool_calls_made){.name = p.prefix, .prefix = true}, f, 1);
     }
-    if (rc == RC_OK && policy_verdict_of(f) == CONF_ASK && !f->admitted) {
+    if (rc == RC_OK && configured_for(f) == CONF_ASK && !f->admitted) {
         rc = store_approval_standing(s->rt->store, s->run.id, t->name,
                                      &standing);
     }

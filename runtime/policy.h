@@ -15,7 +15,6 @@
 #include "sql/base/rc.h"
 #include "sql/states.h"
 
-struct runtime;
 struct step;
 struct tool_call;
 
@@ -53,8 +52,6 @@ struct policy_facts {
 
 /* Pure. */
 enum policy_verdict policy_decide(const struct policy_facts *);
-/* What is configured for a tool, or what counts where nothing is. Pure. */
-enum conf_verdict policy_verdict_of(const struct policy_facts *);
 /* Is a tool of this name forbidden by the configuration? It is not offered. */
 bool policy_forbids(const struct conf *, const char *name);
 

@@ -484,9 +484,6 @@ enum rc tool_question(struct step *, const char *arguments,
 /* A recall call: recall.c. */
 enum rc recall_take(struct step *, struct tool_call *,
                     const cJSON *args) RC_MUST_CHECK;
-/* A note call. */
-enum rc tool_note(struct step *, struct tool_call *,
-                  const cJSON *args) RC_MUST_CHECK;
 
 /* --- tool_work.c: for the tools ------------------------------------------ */
 

@@ -9,7 +9,6 @@ struct scan {
     int depth;
     bool deep; /* deeper than can be read */
     bool in_text;
-    size_t text_at;   /* where the open or last text begins */
     bool is_name;     /* that text is the name of a member */
     bool has_name;    /* a member's colon has come, and no comma since */
     size_t escape_at; /* an escape that is not whole; 0: none */
@@ -48,7 +47,6 @@ static void scan_mark(struct scan *s, char c, size_t i)
     switch (c) {
     case '"':
         s->in_text = true;
-        s->text_at = i;
         s->is_name =
             s->depth > 0 && s->open[s->depth - 1] == '{' && !s->has_name;
         break;

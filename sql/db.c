@@ -393,8 +393,3 @@ enum rc db_one_i64(struct dbq *q, int64_t *out)
     *out = value;
     return RC_OK;
 }
-
-enum rc db_data_version(struct db *db, int64_t *out)
-{
-    return db_inside_control(db, CONTROL_DATA_VERSION, out);
-}

@@ -101,7 +101,6 @@ enum rc db_release(struct db *) RC_MUST_CHECK;
  * one db_release or one db_rollback_to). RC_DB: the whole transaction is gone
  * already. */
 enum rc db_rollback_to(struct db *) RC_MUST_CHECK;
-bool db_in_tx(const struct db *); /* a write transaction is open */
 
 /* For members without savepoints: how much this connection has changed so far;
  * and whether that is still all, in a transaction that is still there. */
@@ -161,9 +160,6 @@ enum rc db_one_i64(struct dbq *, int64_t *out) RC_MUST_CHECK;
 /* Is the file that is open no longer the one at its path? What is written to it
  * would be gone with the process, so every db_begin looks. */
 bool db_is_lost(struct db *);
-
-/* PRAGMA data_version: changes when another connection has committed. */
-enum rc db_data_version(struct db *, int64_t *out) RC_MUST_CHECK;
 
 /* For the test that guards the catalogue: prepare statement id and compare it
  * with its header; a line about the first fault into err. */

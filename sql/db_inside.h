@@ -20,7 +20,6 @@ enum db_control {
     CONTROL_SAVEPOINT,
     CONTROL_RELEASE,
     CONTROL_ROLLBACK_TO,
-    CONTROL_DATA_VERSION,
     CONTROL__MAX
 };
 
@@ -82,9 +81,8 @@ void db_inside_note_trouble(struct db *, enum db_trouble);
 
 /* A statement that stays; waits for locks. SQLite's code. */
 int db_inside_prepare(struct db *, const char *text, sqlite3_stmt **out);
-/* One of our own statements; its first column as a number if out is given. */
-enum rc db_inside_control(struct db *, enum db_control,
-                          int64_t *out) RC_MUST_CHECK;
+/* One of our own statements. */
+enum rc db_inside_control(struct db *, enum db_control) RC_MUST_CHECK;
 /* Run a pragma or migration, waiting for locks. Rows are thrown away, but the
  * first column of the first goes to out (out_len bytes) if it is given. SQLite's
  * code. */

@@ -145,7 +145,7 @@ static enum rc migrate(struct db *db, const struct db_options *o)
     }
     if (rc == RC_OK) {
         /* Not db_commit: the crash tests count commits from here on. */
-        rc = db_inside_control(db, CONTROL_COMMIT, NULL);
+        rc = db_inside_control(db, CONTROL_COMMIT);
     }
     db_rollback(db);
     return rc;

@@ -50,7 +50,7 @@ static enum rc commit_with_faults(struct db *db)
         log_error(NULL, "sql: COMMIT: made to fail by ASIDE_FAULT_COMMIT");
         return RC_DB;
     }
-    rc = db_inside_control(db, CONTROL_COMMIT, NULL);
+    rc = db_inside_control(db, CONTROL_COMMIT);
     if (fault == FAULT_ABORT && rc == RC_OK) {
         abort();
     }
@@ -61,7 +61,7 @@ static enum rc commit_with_faults(struct db *db)
 
 static enum rc commit_with_faults(struct db *db)
 {
-    return db_inside_control(db, CONTROL_COMMIT, NULL);
+    return db_inside_control(db, CONTROL_COMMIT);
 }
 
 #endif
@@ -86,7 +86,7 @@ static enum rc begin_once(struct db *db)
                   sqlite3_db_filename(db->sqlite, NULL));
         return RC_FENCED;
     }
-    rc = db_inside_control(db, CONTROL_BEGIN_WRITE, NULL);
+    rc = db_inside_control(db, CONTROL_BEGIN_WRITE);
     db->in_tx = rc == RC_OK;
     db->n_savepoints = 0;
     db->changes_before = sqlite3_total_changes64(db->sqlite);
@@ -132,7 +132,7 @@ void db_rollback(struct db *db)
 {
     assert(db->n_in_use == 0);
     if (!db_inside_tx_is_gone(db)) {
-        enum rc rc = db_inside_control(db, CONTROL_ROLLBACK, NULL);
+        enum rc rc = db_inside_control(db, CONTROL_ROLLBACK);
         /* ROLLBACK fails only where there is nothing to roll back. */
         assert(rc == RC_OK || db_inside_tx_is_gone(db));
     }
@@ -148,7 +148,7 @@ enum rc db_savepoint(struct db *db)
     if (db_inside_tx_is_gone(db)) {
         return RC_DB;
     }
-    rc = db_inside_control(db, CONTROL_SAVEPOINT, NULL);
+    rc = db_inside_control(db, CONTROL_SAVEPOINT);
     if (rc == RC_OK) {
         db->n_savepoints++;
     }
@@ -159,9 +159,8 @@ enum rc db_release(struct db *db)
 {
     assert(db->in_tx && db->n_savepoints > 0 && db->n_in_use == 0);
     db->n_savepoints--;
-    return db_inside_tx_is_gone(db)
-               ? RC_DB
-               : db_inside_control(db, CONTROL_RELEASE, NULL);
+    return db_inside_tx_is_gone(db) ? RC_DB
+                                    : db_inside_control(db, CONTROL_RELEASE);
 }
 
 enum rc db_rollback_to(struct db *db)
@@ -173,16 +172,11 @@ enum rc db_rollback_to(struct db *db)
     if (db_inside_tx_is_gone(db)) {
         return RC_DB;
     }
-    rc = db_inside_control(db, CONTROL_ROLLBACK_TO, NULL);
+    rc = db_inside_control(db, CONTROL_ROLLBACK_TO);
     if (rc == RC_OK) {
-        rc = db_inside_control(db, CONTROL_RELEASE, NULL);
+        rc = db_inside_control(db, CONTROL_RELEASE);
     }
     return rc == RC_OK ? RC_OK : RC_DB;
-}
-
-bool db_in_tx(const struct db *db)
-{
-    return db->in_tx;
 }
 
 int64_t db_mark(const struct db *db)
@@ -227,7 +221,7 @@ enum rc db_begin_read(struct db *db)
     enum rc rc;
 
     assert(!db->in_tx && !db->in_read && db->n_in_use == 0);
-    rc = db_inside_control(db, CONTROL_BEGIN_READ, NULL);
+    rc = db_inside_control(db, CONTROL_BEGIN_READ);
     db->in_read = rc == RC_OK;
     return rc;
 }

@@ -29,7 +29,6 @@ static const char *const CONTROL[CONTROL__MAX] = {
     [CONTROL_SAVEPOINT] = "SAVEPOINT member",
     [CONTROL_RELEASE] = "RELEASE member",
     [CONTROL_ROLLBACK_TO] = "ROLLBACK TO member",
-    [CONTROL_DATA_VERSION] = "PRAGMA data_version",
 };
 
 /* --- failures ---------------------------------------------------------- */
@@ -170,7 +169,7 @@ int db_inside_prepare(struct db *db, const char *text, sqlite3_stmt **out)
     return code;
 }
 
-enum rc db_inside_control(struct db *db, enum db_control c, int64_t *out)
+enum rc db_inside_control(struct db *db, enum db_control c)
 {
     enum rc rc = RC_OK;
     int code = SQLITE_OK;
@@ -181,9 +180,7 @@ enum rc db_inside_control(struct db *db, enum db_control c, int64_t *out)
     if (code == SQLITE_OK) {
         code = sqlite3_step(db->control[c]);
     }
-    if (code == SQLITE_ROW && out != NULL) {
-        *out = sqlite3_column_int64(db->control[c], 0);
-    } else if (code != SQLITE_DONE) {
+    if (code != SQLITE_DONE) {
         rc = db_inside_failure(db, code, CONTROL[c], false);
     }
     (void)sqlite3_reset(db->control[c]);

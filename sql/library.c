@@ -343,11 +343,6 @@ enum rc library_count(struct library *lib, const char *owner, int64_t *out)
     return db_one_i64(q, out);
 }
 
-enum rc library_scanned_ms(struct library *lib, int64_t *out)
-{
-    return db_one_i64(db_use(lib->db, STMT_LIBRARY_SCANNED_GET), out);
-}
-
 enum rc library_stats(struct library *lib, struct library_totals *out)
 {
     struct dbq *q = db_use(lib->db, STMT_LIBRARY_STATS);

@@ -99,10 +99,6 @@ struct library_pages {
 enum rc library_read(struct library *, const struct library_place *,
                      struct arena *, struct library_pages *out) RC_MUST_CHECK;
 
-/* When the last whole run over the folders ended, Unix milliseconds; 0 if
- * none has. One row: cheap enough to ask before every search. */
-enum rc library_scanned_ms(struct library *, int64_t *out) RC_MUST_CHECK;
-
 struct library_totals {
     int64_t documents; /* readable ones */
     int64_t failed;    /* documents that could not be read */

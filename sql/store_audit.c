@@ -105,7 +105,8 @@ static void put_or_null(struct json_out *json, const char *name,
     json_kstr(json, name, text[0] == '\0' ? NULL : text);
 }
 
-const char *store_audit_actor(const struct audit *a, char out[ID_TEXT_BYTES])
+/* The id of who it was: "run_17", "sess_3"; NULL: has none. */
+static const char *id_of_actor(const struct audit *a, char out[ID_TEXT_BYTES])
 {
     static const struct {
         bool has;
@@ -129,7 +130,7 @@ static void put_actor(struct json_out *json, const struct audit *a)
     if (a->actor == ACTOR_COMMAND) {
         json_ki64(json, "uid", a->actor_id);
     }
-    json_kstr(json, "actor_id", store_audit_actor(a, id));
+    json_kstr(json, "actor_id", id_of_actor(a, id));
 }
 
 void store_audit_put(struct json_out *json, const struct audit *a)

@@ -55,9 +55,6 @@ enum rc store_audit_page(struct store *, int64_t account_id, int64_t before,
 enum rc store_audit_prune(struct store *, int64_t before_ms, int64_t limit,
                           int64_t now_ms, int64_t *n) RC_MUST_CHECK;
 
-/* The id of who it was: "run_17", "sess_3"; NULL: has none. */
-const char *store_audit_actor(const struct audit *, char out[ID_TEXT_BYTES]);
-
 /* A line as an object: {id, at, actor, actor_id, address, action, subject,
  * outcome, detail}; what is empty is null. */
 void store_audit_put(struct json_out *, const struct audit *);

@@ -72,7 +72,7 @@ static const char *parent_of(struct store_backup *b, const char *path)
                : arena_strndup(b->arena, path, (size_t)(slash - path) + 1);
 }
 
-enum rc store_backup_sync_parent(struct store_backup *b, const char *path)
+static enum rc sync_parent(struct store_backup *b, const char *path)
 {
     const char *parent = parent_of(b, path);
 
@@ -366,7 +366,7 @@ static enum rc place(struct store_backup *b, const char *part)
                                  rc == RC_CONFLICT ? "there is such a file"
                                                    : strerror(errno));
     }
-    return store_backup_sync_parent(b, b->file);
+    return sync_parent(b, b->file);
 }
 
 static enum rc finish(struct store_backup *b, const char *part)

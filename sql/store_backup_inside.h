@@ -12,10 +12,8 @@ enum rc store_backup_fail_errno(struct store_backup *, const char *what);
 /* Look a database through. RC_DB: it is damaged. */
 enum rc store_backup_verify(struct store_backup *, struct db *,
                             bool quick) RC_MUST_CHECK;
-/* Bring a file or folder to the disk; the folder it is in. */
+/* Bring a file or folder to the disk. */
 enum rc store_backup_sync(struct store_backup *,
                           const char *path) RC_MUST_CHECK;
-enum rc store_backup_sync_parent(struct store_backup *,
-                                 const char *path) RC_MUST_CHECK;
 
 #endif

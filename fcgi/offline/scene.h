@@ -72,9 +72,6 @@ struct scene {
     const char *previous; /* the one before; "" */
     const char *earlier;  /* title of the research this one goes on from; "" */
     bool chinese;         /* the person writes Chinese */
-    bool slots_known;
-    int64_t slots_used;
-    int64_t slots_limit;
     struct scene_run runs[SCENE_MAX_RUNS];
     size_t n_runs;
     struct scene_requirement requirements[SCENE_MAX_REQUIREMENTS];

@@ -52,24 +52,8 @@ static enum rc read_run(struct reading *r, const char *line, const char *end)
     return RC_OK;
 }
 
-static void read_slots(struct scene *s, const char *line)
-{
-    long long used = 0, limit = 0;
-    char *end;
-
-    used = strtoll(line, &end, 10);
-    if (end == line || !scene_begins(end, " of ")) {
-        return;
-    }
-    limit = strtoll(end + 4, NULL, 10);
-    s->slots_known = true;
-    s->slots_used = used;
-    s->slots_limit = limit;
-}
-
 enum rc scene_read_facts(struct reading *r, const char *text)
 {
-    static const char slots[] = "background slots: ";
     enum rc rc = RC_OK;
 
     text = scene_without_marks(r->a, text);
@@ -81,8 +65,6 @@ enum rc scene_read_facts(struct reading *r, const char *text)
 
         if (scene_begins(text, "research ")) {
             rc = read_run(r, text, end);
-        } else if (scene_begins(text, slots)) {
-            read_slots(r->out, text + strlen(slots));
         }
         text = *end == '\0' ? end : end + 1;
     }

@@ -28,7 +28,7 @@ const char *scene_unmarked(struct arena *, const char *text);
 
 /* --- scene_facts.c: the Runs that may be named ----------------------------- */
 
-/* The message that lists them, and the slots. RC_NOMEM. */
+/* The message that lists them. RC_NOMEM. */
 enum rc scene_read_facts(struct reading *, const char *text) RC_MUST_CHECK;
 
 /* --- scene_passage.c: what was found --------------------------------------- */

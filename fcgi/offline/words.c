@@ -194,7 +194,9 @@ static bool is_word_char(uint32_t c)
            (c >= 'a' && c <= 'z') || c == '_' || is_letter_beyond(c);
 }
 
-uint32_t words_next_char(const char *text, size_t len, size_t *at)
+/* Decode the code point at text[*at], move *at behind it. Ill-formed bytes
+ * come out one by one as U+FFFD. */
+static uint32_t next_char(const char *text, size_t len, size_t *at)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text + *at;
@@ -233,7 +235,7 @@ bool words_has_cjk(const char *text, size_t len)
     size_t at = 0;
 
     while (at < len) {
-        if (is_cjk(words_next_char(text, len, &at))) {
+        if (is_cjk(next_char(text, len, &at))) {
             return true;
         }
     }
@@ -401,7 +403,7 @@ static void split_cjk(const char *text, size_t len, size_t *at,
         size_t start = *at, next = *at;
         size_t stop = cjk_stop_len(text + start, len - start);
 
-        if (!is_cjk(words_next_char(text, len, &next))) {
+        if (!is_cjk(next_char(text, len, &next))) {
             break;
         }
         if (stop > 0) {
@@ -432,12 +434,11 @@ static size_t word_end(const char *text, size_t len, size_t at)
 {
     while (at < len) {
         size_t next = at, after;
-        uint32_t c = words_next_char(text, len, &next);
+        uint32_t c = next_char(text, len, &next);
 
         if (c == '\'' || c == 0x2019) {
             after = next;
-            if (next >= len ||
-                !is_word_char(words_next_char(text, len, &after))) {
+            if (next >= len || !is_word_char(next_char(text, len, &after))) {
                 break;
             }
         } else if (!is_word_char(c) || is_cjk(c)) {
@@ -462,7 +463,7 @@ enum rc words_split(struct arena *a, const char *text, size_t len,
     }
     while (at < len) {
         size_t start = at;
-        uint32_t c = words_next_char(text, len, &at);
+        uint32_t c = next_char(text, len, &at);
 
         if (is_cjk(c)) {
             at = start;

@@ -56,8 +56,4 @@ bool words_has_cjk(const char *text, size_t len);
  * for "%.*s". */
 int words_clip(const char *text, int max);
 
-/* Decode the code point at text[*at], move *at behind it. Ill-formed bytes
- * come out one by one as U+FFFD. */
-uint32_t words_next_char(const char *text, size_t len, size_t *at);
-
 #endif

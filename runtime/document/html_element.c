@@ -124,7 +124,6 @@ void html_element_start(struct html_page *pg, const char *name,
     switch (element) {
     case HTML_TITLE:
         html_block_begin(pg, BLOCK_TITLE);
-        pg->title_depth = pg->depth;
         break;
     case HTML_HEADING:
         start_heading(pg, name);
@@ -198,7 +197,6 @@ static void end_title(struct html_page *pg)
     html_block_take_title(pg, pg->text.data, pg->text.len);
     html_block_clear(pg, &pg->text);
     html_block_begin(pg, BLOCK_PROSE);
-    pg->title_depth = 0;
 }
 
 void html_element_end(struct html_page *pg, enum html_element element)

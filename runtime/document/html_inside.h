@@ -29,7 +29,6 @@ struct html_page {
 
     int depth;
     int skip_depth;    /* depth of the element being left out; 0: none */
-    int title_depth;   /* of an open <title>; 0: none */
     int article_depth; /* of the outermost open article; 0: none */
     int pre_depth;     /* of the outermost open <pre>; 0: none */
     int link_depth;    /* of the open link; 0: none */

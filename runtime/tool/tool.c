@@ -22,6 +22,8 @@
 #define PINS_MAX   20 /* of one call */
 #define TOLD_MAX   20 /* numbers that were not pinned */
 
+static enum rc note(struct step *, struct tool_call *, const cJSON *args);
+
 static const struct tool TOOLS[] = {
     {.name = "library_search",
      .safe = true,
@@ -80,7 +82,7 @@ static const struct tool TOOLS[] = {
                "\"integer\"},\"description\":\"numbers of passages to keep "
                "word for word\"}},\"required\":[\"text\"],"
                "\"additionalProperties\":false}",
-     .inside = tool_note},
+     .inside = note},
     {.name = "recall",
      .safe = true,
      .description = "Read again what was found before: a passage by its number "
@@ -424,7 +426,7 @@ static enum rc settle_note(struct step *s, struct tool_call *t,
     return rc;
 }
 
-enum rc tool_note(struct step *s, struct tool_call *t, const cJSON *args)
+static enum rc note(struct step *s, struct tool_call *t, const cJSON *args)
 {
     const char *text = json_str(args, "text", "");
     struct pins pins = {.n_unknown = 0};

@@ -1,6 +1,7 @@
 #include "sql/base/buf.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -124,7 +125,8 @@ void buf_put_i64(struct buf *b, int64_t n)
     buf_add(b, first, (size_t)(end - first));
 }
 
-void buf_vprintf(struct buf *b, const char *fmt, va_list args)
+static void __attribute__((format(printf, 2, 0)))
+put_formatted(struct buf *b, const char *fmt, va_list args)
 {
     va_list again;
     int len;
@@ -145,7 +147,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    buf_vprintf(b, fmt, args);
+    put_formatted(b, fmt, args);
     va_end(args);
 }
 

@@ -8,7 +8,6 @@
 #ifndef ASIDE_BASE_BUF_H
 #define ASIDE_BASE_BUF_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +34,6 @@ char *buf_extend(struct buf *, size_t n);
 void buf_put_i64(struct buf *, int64_t); /* decimal */
 void buf_printf(struct buf *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void buf_vprintf(struct buf *, const char *fmt, va_list)
-    __attribute__((format(printf, 2, 0)));
 
 /* Make room for so many bytes at once, where the size is about known. Within
  * the limit; does nothing if there is no memory for it. */

@@ -51,10 +51,6 @@ UPDATE conversation
 -- stmt: CONVERSATION_DELETE write params=1 cols=0
 DELETE FROM conversation WHERE id = :id;
 
--- stmt: CONVERSATION_ACTIVE read params=2 cols=1
-SELECT count(*) FROM run INDEXED BY run_active
- WHERE account_id = :account AND ended_ms IS NULL AND conversation_id = :id;
-
 -- stmt: CONVERSATION_SEEN write params=3 cols=0
 UPDATE notification SET seen_ms = :now_ms
  WHERE account_id = :account AND seen_ms IS NULL

@@ -110,7 +110,6 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define db_savepoint           own_db_savepoint
 #define db_release             own_db_release
 #define db_rollback_to         own_db_rollback_to
-#define db_in_tx               own_db_in_tx
 #define db_mark                own_db_mark
 #define db_stands_at           own_db_stands_at
 #define db_use                 own_db_use
@@ -136,7 +135,6 @@ static const struct stmt STMT[STMT__MAX + 1] = {
 #define db_last_id             own_db_last_id
 #define db_has_fts5            own_db_has_fts5
 #define db_one_i64             own_db_one_i64
-#define db_data_version        own_db_data_version
 #define db_check_statement     own_db_check_statement
 #define db_is_lost             own_db_is_lost
 #define db_inside_failure      own_db_inside_failure

@@ -261,7 +261,7 @@ const char *peer_body(const struct peer_conn *c, size_t *len)
     return c->request + c->head_len;
 }
 
-bool peer_send_bytes(struct peer_conn *c, const char *bytes, size_t len)
+static bool send_bytes(struct peer_conn *c, const char *bytes, size_t len)
 {
     while (len > 0) {
         ssize_t n = send(c->fd, bytes, len, MSG_NOSIGNAL);
@@ -277,7 +277,7 @@ bool peer_send_bytes(struct peer_conn *c, const char *bytes, size_t len)
 
 bool peer_send(struct peer_conn *c, const char *text)
 {
-    return peer_send_bytes(c, text, strlen(text));
+    return send_bytes(c, text, strlen(text));
 }
 
 bool peer_wait_gate(struct peer_conn *c, int n)

@@ -47,7 +47,6 @@ const char *peer_read(struct peer_conn *);
 /* The body of the request read last. */
 const char *peer_body(const struct peer_conn *, size_t *len);
 bool peer_send(struct peer_conn *, const char *text);
-bool peer_send_bytes(struct peer_conn *, const char *, size_t len);
 /* Wait until the gate n is open. */
 bool peer_wait_gate(struct peer_conn *, int n);
 /* Wait until the other side has closed the connection. */

@@ -67,11 +67,6 @@ SELECT id, n, heading, text
  ORDER BY n
  LIMIT :limit;
 
--- stmt: LIBRARY_SCANNED_GET read params=0 cols=1
-SELECT scanned_ms
-  FROM state
- WHERE id = 1;
-
 -- stmt: LIBRARY_DOCUMENT_PAGE read params=3 cols=6
 -- An owner's documents ('': shared ones) by path, with their passages.
 SELECT d.path, d.mtime_ns, d.size_bytes, d.error, d.title,
