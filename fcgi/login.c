@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fcgi/reply.h"
 #include "sql/base/clock.h"
 #include "sql/base/log.h"
 #include "sql/base/secret.h"

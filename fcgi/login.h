@@ -5,7 +5,6 @@
 
 #include "fcgi/access.h"
 #include "fcgi/ask.h"
-#include "fcgi/reply.h"
 
 /* Find who asks, and fill in the ask's account, scope and actor: one read. That
  * the token or session was used is handed to the writer, at most once a minute.

@@ -1,7 +1,6 @@
 /* changes.c - what others have changed: messages, adjustments and stops that
  * the responder has accepted, and files that accounts want read. */
 #include "runtime/loop_inside.h"
-#include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
 #include "sql/store_change.h"

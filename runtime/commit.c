@@ -14,7 +14,6 @@
 #include "sql/base/id.h"
 #include "sql/base/log.h"
 #include "sql/base/random.h"
-#include "sql/store_change.h"
 #include "sql/store_lease.h"
 #include "sql/store_storage.h"
 

@@ -8,7 +8,6 @@
 #include "runtime/coverage.h"
 #include "runtime/runtime.h"
 #include "runtime/torn.h"
-#include "sql/base/id.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 

@@ -15,7 +15,6 @@
 #include "runtime/runtime.h"
 #include "runtime/tool/web_turns.h"
 #include "runtime/standby.h"
-#include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
 #include "sql/base/rights.h"

@@ -5,7 +5,6 @@
 
 #include "runtime/policy.h"
 #include "runtime/runtime.h"
-#include "sql/base/id.h"
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"
 

@@ -14,7 +14,6 @@
 
 #include "runtime/context_inside.h"
 #include "runtime/data_mark.h"
-#include "sql/base/id.h"
 #include "sql/base/tokens.h"
 #include "sql/base/utf8.h"
 

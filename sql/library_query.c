@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql/base/buf.h"
-
 /* Longer words are not words; the rest of one is left out. */
 #define MAX_TERM_BYTES 96
 

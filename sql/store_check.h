@@ -4,7 +4,11 @@
 #ifndef ASIDE_SQL_STORE_CHECK_H
 #define ASIDE_SQL_STORE_CHECK_H
 
-#include "sql/store.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sql/base/arena.h"
+#include "sql/base/rc.h"
 
 struct store_finding {
     const char *where; /* a file of the data directory */

@@ -5,7 +5,6 @@
  * notification. */
 #include "sql/store_approval.h"
 #include "sql/store_audit.h"
-#include "sql/store_handoff.h"
 #include "sql/store_priv.h"
 
 static enum handoff_reason reason_for_handoffs(const struct run *r,

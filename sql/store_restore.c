@@ -23,7 +23,6 @@
 
 #include "gen/schema.h"
 #include "sql/base/folder.h"
-#include "sql/base/log.h"
 #include "sql/db_copy.h"
 #include "sql/library_files.h"
 #include "sql/store_audit.h"

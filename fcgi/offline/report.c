@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/offline/answer.h"
 #include "fcgi/offline/extract.h"
 #include "fcgi/offline/quote.h"
 #include "fcgi/offline/say.h"

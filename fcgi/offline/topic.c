@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "fcgi/offline/words.h"
-#include "sql/base/buf.h"
 #include "sql/base/utf8.h"
 
 #define MAX_PHRASES     12

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sql/base/json.h"
-#include "sql/base/utf8.h"
 
 /* A run without spaces this long counts as a word. */
 #define WORD_BYTES 24

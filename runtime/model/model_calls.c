@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/model/model_text.h"
 #include "sql/base/utf8.h"
 
 #define ID_MAX_BYTES   ((size_t)1024)

@@ -3,7 +3,6 @@
 #define ASIDE_RUNTIME_MODEL_CALLS_H
 
 #include "runtime/model/model.h"
-#include "runtime/model/model_text.h"
 #include "sql/base/json.h"
 
 struct model_slot;
