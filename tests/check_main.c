@@ -37,6 +37,7 @@ static suite_fn *const SUITES[] = {
     memory_suite,
     model_suite,
     model_chat_suite,
+    model_stream_suite,
     moves_suite,
     nginx_conf_suite,
     offline_suite,

@@ -1,6 +1,6 @@
 // providers.test.mjs - endpoints that differ from the reference, as the runtime
-// meets them. What is a matter of bytes alone is tested in check_model_chat.c;
-// docs/providers.md names the test of each.
+// meets them. What is a matter of bytes alone is tested in check_model_stream.c and
+// check_model_chat.c; docs/providers.md names the test of each.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

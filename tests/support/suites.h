@@ -36,6 +36,7 @@ Suite *mcp_tool_suite(void);
 Suite *memory_suite(void);
 Suite *model_suite(void);
 Suite *model_chat_suite(void);
+Suite *model_stream_suite(void);
 Suite *moves_suite(void);
 Suite *nginx_conf_suite(void);
 Suite *offline_suite(void);
