@@ -2,6 +2,7 @@
  * can stand alone. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/document/markdown_text.h"
 #include "runtime/document/passages.h"
@@ -65,6 +66,9 @@ static const struct {
      "prose quoted more\nprose seen\n"},
     {"line ends of Windows", "# A\r\n\r\nb\r\nc\r\n",
      "title A\nh1 A\nprose b c\n"},
+    {"links that are none, and those behind them",
+     "[a] [b](c [d](e) [f][g [h]i] [j][k] `[l](m)` [n](o\n",
+     "prose [a] b fi] j [l](m) [n](o\n"},
     {"nothing", "", ""},
 };
 
@@ -105,6 +109,29 @@ START_TEST(test_plain)
                      RC_OK);
     ck_assert_msg(strcmp(buf_str(&out), PLAIN[_i].blocks) == 0, "%s:\n%s",
                   PLAIN[_i].name, buf_str(&out));
+}
+END_TEST
+
+/* Marks of links that are never closed, or only far away. */
+static const char *const OPENING[] = {"[", "[a](", "[a][", "![a](b", "[[]"};
+
+START_TEST(test_open_marks_do_not_hold_up_the_reader)
+{
+    size_t step = strlen(OPENING[_i]);
+    size_t len = (size_t)3 << 20;
+    char *file = malloc(len + step + 1);
+    clock_t before;
+
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < len; i += step) {
+        memcpy(file + i, OPENING[_i], step);
+    }
+    before = clock();
+    ck_assert_int_eq(markdown_text_read(file, len, blocks_write, &out), RC_OK);
+    /* It takes a tenth of a second, and took twenty. */
+    ck_assert_int_lt((clock() - before) / CLOCKS_PER_SEC, 5);
+    ck_assert_uint_gt(out.len, 0);
+    free(file);
 }
 END_TEST
 
@@ -285,6 +312,9 @@ Suite *passages_suite(void)
     tcase_add_loop_test(files, test_markdown, 0,
                         sizeof(MARKDOWN) / sizeof(MARKDOWN[0]));
     tcase_add_loop_test(files, test_plain, 0, sizeof(PLAIN) / sizeof(PLAIN[0]));
+    tcase_set_timeout(files, 60);
+    tcase_add_loop_test(files, test_open_marks_do_not_hold_up_the_reader, 0,
+                        sizeof(OPENING) / sizeof(OPENING[0]));
     tcase_add_test(files, test_binary_is_no_text);
     suite_add_tcase(suite, files);
 

@@ -156,42 +156,69 @@ static size_t find(const char *s, size_t len, size_t from, char mark)
     return at == NULL ? len : (size_t)(at - s);
 }
 
-/* [words](address) or [words][name]: the words' place and the link's length;
- * 0 if it is none. */
-static size_t link_len(const char *s, size_t len, size_t *words_len)
-{
-    size_t close = find(s, len, 1, ']');
-    size_t end;
+/* Words of a line, and where its next closing marks stand: who looks for them
+ * from each opening one anew needs a time that grows with the square. */
+struct words {
+    const char *s;
+    size_t len;
+    struct mark {
+        char c;
+        bool known;
+        size_t at; /* len: it does not come */
+    } close, round, square;
+};
 
-    if (close + 1 >= len || (s[close + 1] != '(' && s[close + 1] != '[')) {
-        return 0;
+/* from never goes back. */
+static size_t next_mark(const struct words *w, struct mark *m, size_t from)
+{
+    if (!m->known || m->at < from) {
+        m->at = find(w->s, w->len, from, m->c);
+        m->known = true;
     }
-    end = find(s, len, close + 2, s[close + 1] == '(' ? ')' : ']');
-    *words_len = close - 1;
-    return end < len ? end + 1 : 0;
+    return m->at;
+}
+
+/* [words](address) or [words][name] at i: the words' end and the link's; false:
+ * it is none. */
+static bool find_link(struct words *w, size_t i, size_t *close, size_t *end)
+{
+    *close = next_mark(w, &w->close, i + 1);
+    if (*close + 1 >= w->len) {
+        return false;
+    }
+    if (w->s[*close + 1] == '(') {
+        *end = next_mark(w, &w->round, *close + 2);
+    } else if (w->s[*close + 1] == '[') {
+        *end = next_mark(w, &w->square, *close + 2);
+    } else {
+        return false;
+    }
+    return *end < w->len;
 }
 
 /* Append words without the marks of links, emphasis and code. */
 static void add_words(struct buf *out, const char *s, size_t len)
 {
+    struct words w = {.s = s,
+                      .len = len,
+                      .close = {.c = ']'},
+                      .round = {.c = ')'},
+                      .square = {.c = ']'}};
     bool code = false;
 
     for (size_t i = 0; i < len;) {
         size_t left = len - i;
-        size_t words = 0;
-        size_t skip = 0;
+        size_t close;
+        size_t end;
 
         if (s[i] == '`') {
             code = !code;
             i++;
             continue;
         }
-        if (!code && s[i] == '[') {
-            skip = link_len(s + i, left, &words);
-        }
-        if (skip > 0) {
-            buf_add(out, s + i + 1, words);
-            i += skip;
+        if (!code && s[i] == '[' && find_link(&w, i, &close, &end)) {
+            buf_add(out, s + i + 1, close - i - 1);
+            i = end + 1;
         } else if (!code && left > 1 &&
                    ((s[i] == '*' && s[i + 1] == '*') ||
                     (s[i] == '!' && s[i + 1] == '['))) {
