@@ -5,7 +5,6 @@
 
 #include "runtime/model/model_chat.h"
 #include "sql/base/json.h"
-#include "sql/base/utf8.h"
 #include "tests/support/suites.h"
 
 /* --- building ---------------------------------------------------------- */
