@@ -15,7 +15,7 @@ lookForLeaks();
 const SAFE = { readOnlyHint: true };
 
 const ready = (program, name, n = 1) => program.logged(
-  new RegExp(`(mcp\\.${name} ready: [^]*){${n}}`), 30000);
+  new RegExp(`(mcp\\.${name} ready: [^]*){${n}}`));
 const offered = (body) => body.tools.map((tool) => tool.function.name);
 const results = (req) => req.body.messages.filter((m) => m.role === 'tool')
   .map((m) => JSON.parse(m.content));
@@ -90,7 +90,7 @@ test('replies that break: what is safe is made once more, of the rest nobody kno
   const hows = Object.keys(FAULTS);
   model.next('research', (req, reply) => reply.call(
     ...hows.map((how) => ['a__safe', { how }]), ...hows.map((how) => ['a__unsafe', { how }])));
-  const end = await whole((await research('try it all')).id, 60000);
+  const end = await whole((await research('try it all')).id);
   assert.equal(end.run.state, 'completed', JSON.stringify(end.run));
   const tools = model.requests[0].body.tools;
   assert.ok(tools.length > 10 && tools.length < 100, `${tools.length} tools`);
@@ -148,7 +148,7 @@ test('the rest of a stream that broke is asked for, where a call must not be mad
   const { model, aside, research, whole, sql } = await started(t, { 'mcp.a.url': mcp.url, 'policy.a': 'allow' });
   await ready(aside.part('asided'), 'a');
   model.next('research', (req, reply) => reply.call(['a__write', {}], ['a__write', { never: true }]));
-  const end = await whole((await research('write it')).id, 60000);
+  const end = await whole((await research('write it')).id);
   assert.deepEqual(end.tool_calls.slice(0, 2).map((c) => c.state), ['done', 'unknown']);
   assert.equal(end.sources[0].text, 'once');
   assert.deepEqual(asked, ['1', '2', '1', '1', '1', '1', '1']);
@@ -242,7 +242,7 @@ test('a server that dies and comes back: calls, tools, and what the model is off
   const missed = () => (asided.log.match(/mcp\.a not reached/g) ?? []).length;
   const before = missed();
   await mcp.close();
-  await asided.logged(new RegExp(`(mcp\\.a not reached[^]*){${before + 1}}`), 30000);
+  await asided.logged(new RegExp(`(mcp\\.a not reached[^]*){${before + 1}}`));
   const start = model.requests.length;
   await whole((await research('without it')).id);
   assert.ok(!offered(model.requests[start].body).includes('a__safe'));

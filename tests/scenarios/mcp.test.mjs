@@ -33,7 +33,7 @@ test('the reference server: its tools are called, and what they say is cited', B
     const n = (i) => told[i].passages[0].n;
     reply.report(`# Done\n\nThe sum [${n(1)}], the weather [${n(2)}].`);
   });
-  const end = await whole((await research('add them')).id, 60000);
+  const end = await whole((await research('add them')).id);
   assert.equal(end.run.state, 'completed');
   const first = model.requests.find((r) => r.purpose === 'research');
   const names = offered(first.body);
@@ -80,7 +80,7 @@ test('the reference server: its tools are called, and what they say is cited', B
   await server.program.kill();
   await server.begin();
   model.next('research', (req, reply) => reply.call(['every__echo', { message: 'again' }]));
-  const again = await whole((await research('once more')).id, 60000);
+  const again = await whole((await research('once more')).id);
   assert.equal(again.tool_calls[0].state, 'done', JSON.stringify(again.tool_calls));
   await assertSettled(sql);
 

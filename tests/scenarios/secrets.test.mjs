@@ -9,6 +9,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
+import { ready } from '../support/everything.mjs';
 import { bin } from '../support/harness.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { shelf, started } from '../support/started.mjs';
@@ -32,6 +33,7 @@ test('no secret of the configuration is written, shown or sent on, whoever says 
       'model.key': KEY, 'mcp.a.url': mcp.url, 'mcp.a.token': TOKEN, 'mcp.a.header': `X-Key: ${HEADER}`,
       'web.search_url': `http://me:${PASSWORD}@127.0.0.1:9/search`,
     }, { library: await shelf(t) });
+    await ready(aside, 'a');
 
     model.next('research', (req, reply) => reply.call(['a__echo', {}], ['a__fail', {}],
       ['web_search', { query: 'tides' }], ['library_search', { query: 'tides moon' }]));

@@ -30,4 +30,4 @@ export class Everything {
 
 /** Wait until the runtime has a session with a server, the n-th one. */
 export const ready = (aside, name, n = 1) => aside.part('asided').logged(
-  new RegExp(`(mcp\\.${name} ready: [^]*){${n}}`), 30000);
+  new RegExp(`(mcp\\.${name} ready: [^]*){${n}}`));
