@@ -1,4 +1,3 @@
-#include <inttypes.h>
 
 #include "fcgi/call.h"
 #include "fcgi/form.h"

@@ -1,6 +1,5 @@
 #include "fcgi/serve.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,6 +1,5 @@
 /* decide.c - what a Run's rows call for next: one function for each state of its
  * newest request, and one for the tool calls of its reply. */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/policy.h"

@@ -1,7 +1,6 @@
 /* deliver.c - a research's report: what it covers, what it cites, and how it
  * ends the Run; or one put together from notes and sources (R26, R31). */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/citations.h"

@@ -10,11 +10,9 @@
  * died) has read nothing for sure. What was asked stays asked; the run is made
  * again by itself, later each time, and how it stands is told. Whoever asks for
  * something new has it tried at once. */
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

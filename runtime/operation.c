@@ -1,8 +1,6 @@
 /* operation.c - what an entry reply may do to research: it names operation and
  * target, nothing else (R11). All of it touches only rows and is carried out
  * in the transaction that stores the reply (R01). */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/runtime.h"

@@ -5,7 +5,6 @@
  * that is reached spares the question; and only then allow or ask. */
 #include "runtime/policy.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "runtime/run_inside.h"

@@ -5,7 +5,6 @@
  * reminder is no part of that history: the next request has one of its own in
  * the place of this one, and begins with all that stood before it, so that
  * providers' caches of prompts hit. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "runtime/context_inside.h"

@@ -1,6 +1,5 @@
 /* research.c - what the reply to a research request means: its calls, its
  * questions and notes, and whether it goes on. deliver.c ends it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/policy.h"

@@ -1,6 +1,5 @@
 #include "sql/store_check.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* store_conversation.c - conversations and the messages in them. */
 #include "sql/store_conversation.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

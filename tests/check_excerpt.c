@@ -1,5 +1,4 @@
 /* check_excerpt.c - a result that is cut keeps its bound, whatever is in it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/context_inside.h"

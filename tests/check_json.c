@@ -1,6 +1,5 @@
 /* check_json.c - what is refused, what is read, what is written. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* check_mcp_message.c - messages of the Model Context Protocol: what is sent,
  * and what is made of what a server sends, however broken or hostile. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/mcp/mcp_message.h"

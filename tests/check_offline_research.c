@@ -1,7 +1,6 @@
 /* check_offline_research.c - how the offline model researches, from the first
  * search to the report. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

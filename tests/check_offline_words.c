@@ -1,7 +1,4 @@
 /* check_offline_words.c - words, sentences, quotes and topics, by themselves. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/offline/intent.h"

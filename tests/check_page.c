@@ -1,7 +1,5 @@
 /* check_page.c - what a fetched document is, and its passages and links. */
 #include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/document/html.h"

@@ -1,6 +1,5 @@
 /* check_policy.c - which calls may be made: every verdict, and what goes before
  * what. */
-#include <string.h>
 
 #include "runtime/policy.h"
 #include "runtime/runtime.h"

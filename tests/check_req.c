@@ -1,6 +1,5 @@
 /* check_req.c - requests through libfcgi: read, answered, parked, streamed,
  * and whatever a broken peer may send. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

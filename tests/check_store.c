@@ -1,8 +1,6 @@
 /* check_store.c - the store against a real file: accepting, slots, keys,
  * receipts, ends, bodies, the feed. Tests name the rule they hold. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 #include "fcgi/offline/extract.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A word in a heading, against one in the sentence itself. */

@@ -7,7 +7,6 @@
 #ifndef ASIDE_OFFLINE_WIRE_H
 #define ASIDE_OFFLINE_WIRE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -8,7 +8,6 @@
 #include "runtime/cmd/cmd_doctor.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

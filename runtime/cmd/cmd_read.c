@@ -4,7 +4,6 @@
  * The document is a stranger's. So this process gives up, before it reads a byte
  * of it, what it could be made to do harm with: time, memory, files. */
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

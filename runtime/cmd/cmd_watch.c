@@ -4,7 +4,6 @@
  * and ends as the Run does: so that a script can wait for a research. It sleeps on the doorbell. */
 #include "runtime/cmd/cmd_watch.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>

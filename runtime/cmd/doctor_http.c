@@ -1,7 +1,6 @@
 /* doctor_http.c - whether the model endpoint and the web server in front do what
  * they are there for. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/cmd/doctor.h"

@@ -18,7 +18,6 @@
 #ifndef ASIDE_RUNTIME_LIBRARY_INDEX_H
 #define ASIDE_RUNTIME_LIBRARY_INDEX_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "sql/base/rc.h"

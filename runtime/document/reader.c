@@ -1,7 +1,6 @@
 #include "runtime/document/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>

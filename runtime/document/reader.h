@@ -13,7 +13,6 @@
 #ifndef ASIDE_RUNTIME_READER_H
 #define ASIDE_RUNTIME_READER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/document/page.h"

@@ -16,7 +16,6 @@
  */
 #include "runtime/model/model_calls.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

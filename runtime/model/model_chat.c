@@ -1,6 +1,5 @@
 #include "runtime/model/model_chat.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* tool.c - the tools of the model: their table, the rows of their calls, and
  * what the model is told. tool_work.c runs them. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/fault.h"

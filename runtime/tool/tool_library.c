@@ -1,6 +1,5 @@
 /* tool_library.c - library_search and library_read. Both only read. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

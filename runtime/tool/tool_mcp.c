@@ -1,7 +1,6 @@
 /* tool_mcp.c - the tools of servers of the Model Context Protocol, as calls of
  * a Run. What a server says is kept as sources of the Run, so that it can be
  * cited. */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/mcp/mcp.h"

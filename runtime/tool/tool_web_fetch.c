@@ -11,7 +11,6 @@
  * Who may be reached is asked of each address that is connected to, after names
  * were resolved: what a name, a redirect or a spelling hides comes to light
  * there. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

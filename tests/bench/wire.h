@@ -7,7 +7,6 @@
 #ifndef ASIDE_TESTS_BENCH_WIRE_H
 #define ASIDE_TESTS_BENCH_WIRE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,12 +1,10 @@
 #include "tests/fuzz/fuzz.h"
 
-#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sql/base/json.h"
 #include "sql/base/utf8.h"

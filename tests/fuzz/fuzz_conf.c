@@ -1,7 +1,6 @@
 /* fuzz_conf.c - a configuration file: taken, or refused in one line that names
  * the file. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
  * source's address. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "fcgi/report.h"
 #include "runtime/citations.h"

@@ -5,7 +5,6 @@
 #ifndef ASIDE_TESTS_FUZZ_RESPONDER_H
 #define ASIDE_TESTS_FUZZ_RESPONDER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Unless it is there already; ended when the process ends. */

@@ -2,7 +2,6 @@
 
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cjson/cJSON.h>
 #include <sqlite3.h>
