@@ -147,7 +147,7 @@ static const struct {
     {"\x1b]0;x\x07\x1b[2J\x08\x7f", "?]0;x??[2J??"},
     {"\xc2\x9b"
      "31m\xc2\xa0",
-     "??31m\xc2\xa0"},
+     "??31m??"},
     {"\x9b"
      "31m",
      "?31m"},                          /* C1, 8-bit */
@@ -159,8 +159,7 @@ static const struct {
     {"a\xe2\x80\xa8"
      "b\xe2\x80\xa9",
      "a???b???"}, /* separators */
-    {"\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5",
-     "\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5"},
+    {"\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5", "?????????"},
 };
 
 START_TEST(tame)
@@ -173,6 +172,33 @@ START_TEST(tame)
 }
 END_TEST
 
+static const struct {
+    const char *in;
+    const char *out;
+} SHOWN[] = {
+    {"", ""},
+    {"plain \xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80",
+     "plain \xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80"},
+    {"a\tb\r\n\x7f", "a\\u0009b\\u000d\\u000a\\u007f"},
+    {"\xc2\xad\xe2\x80\x8b\xef\xbb\xbf\xef\xb8\x8f",
+     "\\u00ad\\u200b\\ufeff\\ufe0f"},
+    {"\xf3\xa0\x81\x81.", "\\udb40\\udc41."}, /* a tag */
+    {"\xe3\x85\xa4\xea\xa0\x80", "\\u3164\xea\xa0\x80"},
+    {"\xef\xbf\xbd", "\xef\xbf\xbd"},
+    {"\xff\xe4\xb8", "\\xff\\xe4\\xb8"},
+    {"\xef\xbf\xbc\xf0\x9d\x85\x99", "\\ufffc\\ud834\\udd59"},
+};
+
+START_TEST(show)
+{
+    char text[6 * 64 + 1];
+    size_t n = utf8_show(SHOWN[_i].in, strlen(SHOWN[_i].in), text);
+
+    ck_assert_str_eq(text, SHOWN[_i].out);
+    ck_assert_uint_eq(n, strlen(SHOWN[_i].out));
+}
+END_TEST
+
 Suite *utf8_suite(void)
 {
     Suite *s = suite_create("utf8");
@@ -182,6 +208,7 @@ Suite *utf8_suite(void)
     tcase_add_test(t, every_code_point);
     tcase_add_test(t, blank_is_what_nobody_sees);
     tcase_add_test(t, clip_never_splits);
+    tcase_add_loop_test(t, show, 0, (int)(sizeof(SHOWN) / sizeof(SHOWN[0])));
     tcase_add_loop_test(t, tame, 0, (int)(sizeof(WILD) / sizeof(WILD[0])));
     suite_add_tcase(s, t);
     return s;

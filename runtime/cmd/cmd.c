@@ -27,16 +27,38 @@
 static const char BUSY[] =
     "the database is locked by another program; try again";
 
+/* A line stays one, with its columns. */
+static void keep_in_line(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\t' || *text == '\n' || *text == '\r') {
+            *text = ' ';
+        }
+    }
+}
+
 int cmd_fail(const char *what, const char *why)
 {
     char line[SAID_BYTES];
-    size_t len;
+    char shown[6 * SAID_BYTES + 1];
 
     (void)snprintf(line, sizeof(line), "aside: %s: %s", what, why);
-    len = utf8_complete_len(line, strlen(line));
-    utf8_tame(line, len);
-    (void)fprintf(stderr, "%.*s\n", (int)len, line);
+    keep_in_line(line);
+    (void)utf8_show(line, utf8_complete_len(line, strlen(line)), shown);
+    (void)fprintf(stderr, "%s\n", shown);
     return CMD_FAILED;
+}
+
+const char *cmd_exact(struct arena *arena, const char *text)
+{
+    size_t len = strlen(text);
+    char *shown = arena_alloc(arena, 6 * len + 1);
+
+    if (shown == NULL) {
+        return "?";
+    }
+    (void)utf8_show(text, len, shown);
+    return shown;
 }
 
 const char *cmd_shown(struct arena *arena, const char *text)
@@ -46,8 +68,8 @@ const char *cmd_shown(struct arena *arena, const char *text)
     if (copy == NULL) {
         return "?";
     }
-    utf8_tame(copy, strlen(copy));
-    return copy;
+    keep_in_line(copy);
+    return cmd_exact(arena, copy);
 }
 
 void cmd_kstr(struct json_out *json, const char *name, const char *text)
@@ -387,18 +409,18 @@ const char *cmd_time(int64_t unix_ms, char out[CMD_TIME_BYTES])
     return out;
 }
 
-/* Outside of strings JSON holds nothing that is unruly but the last line end;
- * in them an escape means the same, and does no harm on a terminal. */
+/* Outside of strings JSON holds nothing that is unseen but the last line end; in
+ * them an escape means the same, and does no harm on a terminal. */
 static enum rc print_tame(const struct buf *text)
 {
+    char shown[6 * sizeof("\xf0\x9f\x98\x80")];
     const char *s = buf_str(text);
     size_t n;
 
     for (size_t i = 0; i < text->len; i += n) {
-        uint32_t code = utf8_unruly(s + i, text->len - i, &n);
-
-        if (code != 0) {
-            (void)printf("\\u%04x", (unsigned)code);
+        if (utf8_unseen(s + i, text->len - i, &n) != 0) {
+            (void)utf8_show(s + i, n, shown);
+            (void)fputs(shown, stdout);
         } else {
             (void)fwrite(s + i, 1, n, stdout);
         }

@@ -95,17 +95,21 @@ enum rc cmd_account_or_only(struct cmd *, int64_t *id) RC_MUST_CHECK;
 /* What waits for changes looks at once: after a write that others wait for. */
 void cmd_ring(const struct cmd *);
 
-/* Text of whoever it is as it may stand in a line on a terminal (utf8_tame): a
- * copy in the arena, "?" if there is no memory. For all that is not Aside's own:
- * titles, names, what models, servers and files say. */
+/* Text of whoever it is as it may stand in a line on a terminal: tabs and line
+ * ends as spaces, all else that nobody sees as its code (utf8_show); a copy in
+ * the arena, "?" if there is no memory. For all that is not Aside's own: titles,
+ * names, what models, servers and files say. */
 const char *cmd_shown(struct arena *, const char *text);
+/* The same, with tabs and line ends as their codes too: for what somebody is to
+ * decide on. */
+const char *cmd_exact(struct arena *, const char *text);
 /* json_kstr for what the system says, which need not be UTF-8: paths, and the
  * words of the command line. */
 void cmd_kstr(struct json_out *, const char *name, const char *text);
 
 /* How the verb is used, on stderr; CMD_MISUSE. */
 int cmd_misuse(const char *verb, const char *usage);
-/* "aside: what: why" on stderr, both tamed; CMD_FAILED. */
+/* "aside: what: why" on stderr, both as by cmd_shown; CMD_FAILED. */
 int cmd_fail(const char *what, const char *why);
 int cmd_fail_rc(const char *what, enum rc);
 
@@ -113,8 +117,8 @@ int cmd_fail_rc(const char *what, enum rc);
 #define CMD_TIME_BYTES 32
 const char *cmd_time(int64_t unix_ms, char out[CMD_TIME_BYTES]);
 
-/* Print what fn writes between the braces of one object, and a line end. Control
- * characters and marks of direction are escaped. CMD_FAILED without a word if it
+/* Print what fn writes between the braces of one object, and a line end. What
+ * nobody sees is escaped. CMD_FAILED without a word if it
  * cannot be printed: main tells that. */
 typedef enum rc cmd_json_fn(struct json_out *, void *arg);
 int cmd_print_json(cmd_json_fn *, void *arg);

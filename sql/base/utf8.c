@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <utf8proc.h>
+
 enum kind {
     WELL_FORMED,
     ILL_FORMED, /* no byte that follows can mend it */
@@ -177,26 +179,84 @@ static uint32_t code_point(const char *s, size_t n)
     return code;
 }
 
-uint32_t utf8_unruly(const char *s, size_t len, size_t *n)
+/* Letters and symbols whose glyph is blank: Braille's, the one that stands for an
+ * object, and fillers of Egyptian, Khitan and music. */
+static bool is_blank_letter(uint32_t code)
 {
-    /* C0; DEL and C1; Unicode's Bidi_Control, and its line and paragraph
-     * separators. */
-    static const uint32_t range[][2] = {
-        {0x01, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
-        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
-    };
+    return code == 0x2800 || code == 0xfffc || code == 0x13441 ||
+           code == 0x13442 || code == 0x16fe4 || code == 0x1d159;
+}
+
+static bool is_unseen(uint32_t code)
+{
+    const utf8proc_property_t *p;
+
+    if (code < 0x7f) {
+        return code < ' ';
+    }
+    p = utf8proc_get_property((utf8proc_int32_t)code);
+    /* Separators and others come last, in that order; what is unassigned first. */
+    return p->category == UTF8PROC_CATEGORY_CN ||
+           p->category >= UTF8PROC_CATEGORY_ZS || p->ignorable ||
+           is_blank_letter(code);
+}
+
+uint32_t utf8_unseen(const char *s, size_t len, size_t *n)
+{
     uint32_t code;
 
     if (sequence_at(s, len, n) != WELL_FORMED) {
         return 0xfffd;
     }
     code = code_point(s, *n);
-    for (size_t i = 0; i < sizeof(range) / sizeof(range[0]); i++) {
-        if (code >= range[i][0] && code <= range[i][1]) {
-            return code;
+    return is_unseen(code) ? code : 0;
+}
+
+/* A backslash, the kind, and so many hexadecimal digits. */
+static size_t put_code(char kind, uint32_t code, size_t digits, char *out)
+{
+    static const char HEX[] = "0123456789abcdef";
+
+    out[0] = '\\';
+    out[1] = kind;
+    for (size_t i = digits; i > 0; i--) {
+        out[1 + i] = HEX[code & 0xf];
+        code >>= 4;
+    }
+    return digits + 2;
+}
+
+static size_t put_units(uint32_t code, char *out)
+{
+    size_t used;
+
+    if (code < 0x10000) {
+        return put_code('u', code, 4, out);
+    }
+    code -= 0x10000;
+    used = put_code('u', 0xd800 + (code >> 10), 4, out);
+    return used + put_code('u', 0xdc00 + (code & 0x3ff), 4, out + used);
+}
+
+size_t utf8_show(const char *s, size_t len, char *out)
+{
+    size_t used = 0;
+    size_t n;
+
+    for (size_t i = 0; i < len; i += n) {
+        if (sequence_at(s + i, len - i, &n) != WELL_FORMED) {
+            for (size_t k = 0; k < n; k++) {
+                used += put_code('x', (unsigned char)s[i + k], 2, out + used);
+            }
+        } else if (is_unseen(code_point(s + i, n))) {
+            used += put_units(code_point(s + i, n), out + used);
+        } else {
+            memcpy(out + used, s + i, n);
+            used += n;
         }
     }
-    return 0;
+    out[used] = '\0';
+    return used;
 }
 
 void utf8_tame(char *s, size_t len)
@@ -207,7 +267,7 @@ void utf8_tame(char *s, size_t len)
         if (s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
             s[i] = ' ';
             n = 1;
-        } else if (s[i] == '\0' || utf8_unruly(s + i, len - i, &n) != 0) {
+        } else if (s[i] == '\0' || utf8_unseen(s + i, len - i, &n) != 0) {
             n = s[i] == '\0' ? 1 : n;
             memset(s + i, '?', n);
         }

@@ -31,15 +31,24 @@ bool utf8_is_blank(const char *text);
 /* Line ends and other control characters become spaces. */
 void utf8_one_line(char *text);
 
-/* What stands at s, of len > 0 bytes: its code point if it could move a cursor,
- * hide what stands beside it or turn its order round (control characters of C0
- * and C1, line and paragraph separators, marks of direction); U+FFFD if it is no
- * UTF-8; else 0. *n: its bytes. */
-uint32_t utf8_unruly(const char *s, size_t len, size_t *n);
+/* What stands at s, of len > 0 bytes: its code point if nobody sees it, or it
+ * could move a cursor, hide what stands beside it or turn its order round; U+FFFD
+ * if it is no UTF-8; else 0. *n: its bytes.
+ *
+ * That is: control and format characters, all white space but the plain one,
+ * what Unicode has fonts ignore by default (fillers, joiners, selectors), what no
+ * character is assigned to, and the few letters that are blank all the same. The
+ * page goes by the same rule (static/js/pretty.js). */
+uint32_t utf8_unseen(const char *s, size_t len, size_t *n);
+
+/* Copy s[0..len) to out with each code that is unseen as JSON would escape it:
+ * "\u202e", "\udb40\udc41"; and "\xff" for each byte that is no UTF-8. out must
+ * hold 6 * len + 1 bytes; the result is NUL-terminated. Returns its length. */
+size_t utf8_show(const char *s, size_t len, char *out);
 
 /* Make s[0..len) harmless where it is read, in place and of the same length: for
- * terminals and logs. Tabs and line ends become spaces, so that a line stays one
- * with its columns; all else that is unruly becomes "?" for each byte. */
+ * logs. Tabs and line ends become spaces, so that a line stays one with its
+ * columns; all else that is unseen becomes "?" for each byte. */
 void utf8_tame(char *s, size_t len);
 
 #endif

@@ -3,8 +3,9 @@
  * is to be allowed is shown as it was sent, digit for digit. Pure.
  */
 
-/** What would hide, or turn round, what stands beside it. */
-const UNSEEN = /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}|\p{Default_Ignorable_Code_Point}|\u2800/gu;
+/** What nobody sees, or what would hide or turn round what stands beside it. The
+ *  command line goes by the same rule (sql/base/utf8.c). */
+const UNSEEN = /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}|\p{Default_Ignorable_Code_Point}|[\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]/gu;
 
 /** White space, a string, a mark, or anything else up to one of them. */
 const PIECE = /\s+|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gs;
