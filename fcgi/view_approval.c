@@ -27,6 +27,7 @@ void view_approval(struct json_out *json, const struct approval *a)
     json_kstr(json, "arguments", a->arguments);
     json_kstr(json, "reason",
               states_text(LIST_APPROVAL_REASON, (int)a->reason));
+    json_kbool(json, "changed", a->changed);
     json_kstr(json, "state", states_text(LIST_APPROVAL_STATE, (int)a->state));
     json_kstr(json, "note", a->note);
     json_ki64(json, "created_at", a->created_ms);

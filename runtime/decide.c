@@ -171,7 +171,9 @@ static enum rc decide_sent(struct step *s, struct request *last, bool *wait)
 
 /* --- tool calls of the last reply -------------------------------------- */
 
-static enum rc add_job(struct step *s, const struct tool_call *t)
+/* digest: what the tool must be, or NULL. */
+static enum rc add_job(struct step *s, const struct tool_call *t,
+                       const char *digest)
 {
     struct tool_job **at = &s->live->effects.jobs;
     struct tool_job *job = arena_alloc(s->live->jobs_mem, sizeof(*job));
@@ -182,8 +184,11 @@ static enum rc add_job(struct step *s, const struct tool_call *t)
     job->call_id = t->id;
     job->name = arena_strdup(s->live->jobs_mem, t->name);
     job->arguments = arena_strdup(s->live->jobs_mem, t->arguments);
+    job->digest =
+        digest != NULL ? arena_strdup(s->live->jobs_mem, digest) : NULL;
     job->safe = t->safe;
-    if (job->name == NULL || job->arguments == NULL) {
+    if (job->name == NULL || job->arguments == NULL ||
+        (digest != NULL && job->digest == NULL)) {
         return RC_TOO_LARGE;
     }
     while (*at != NULL) {
@@ -195,7 +200,7 @@ static enum rc add_job(struct step *s, const struct tool_call *t)
 
 static enum rc send_tool(struct step *s, struct tool_call *t)
 {
-    enum rc rc = add_job(s, t);
+    enum rc rc = add_job(s, t, policy_digest(s, t));
 
     return rc == RC_OK && t->state == EFFECT_PLANNED
                ? settle_tool(s, t, EFFECT_SENT, CAUSE_NONE, NULL)

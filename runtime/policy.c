@@ -1,8 +1,10 @@
 /* policy.c - what the model may do with a tool.
  *
  * Precedence: what is forbidden stays forbidden; what was let through is not
- * asked about again; what the person denied is not asked about again; a limit
- * that is reached spares the question; and only then allow or ask. */
+ * asked about again; what the person denied is not asked about again; what a
+ * person is to allow is the tool that was called, and none that its server has
+ * put in its place; a limit that is reached spares the question; and only then
+ * allow or ask. */
 #include "runtime/policy.h"
 
 #include <string.h>
@@ -67,15 +69,19 @@ static enum policy_verdict asking(const struct policy_facts *f)
 enum policy_verdict policy_decide(const struct policy_facts *f)
 {
     enum conf_verdict configured = configured_for(f);
+    bool changed = configured == CONF_ASK && f->changed;
 
     if (configured == CONF_DENY) {
         return POLICY_FORBID;
     }
-    if (f->admitted) {
+    if (f->admitted && !changed) {
         return POLICY_ALLOW;
     }
     if (f->asked && f->approval == APPROVAL_DENIED) {
         return answered(f);
+    }
+    if (changed) {
+        return POLICY_CHANGED;
     }
     if (reached(f->run)) {
         return POLICY_RUN_LIMIT;
@@ -159,9 +165,19 @@ static enum rc count_both(struct step *s, const struct conf_policy *p,
     return count(s, p->per_day, &of, &f->day[n]);
 }
 
-static enum rc find_facts(struct step *s, const struct tool_call *t,
-                          struct policy_facts *f)
+/* What the server says of the tool: now, or as far as is known. */
+static const char *digest_now(const struct tool *tool,
+                              const struct tool_call *t)
 {
+    return tool != NULL ? tool->digest : t->tool;
+}
+
+/* One that only read when it was called, and does more by now, acts. */
+static enum rc find_facts(struct step *s, const struct tool_call *t,
+                          struct policy_facts *f, bool *asked_anew)
+{
+    const struct tool *tool = tool_find(s->rt, t->name);
+    const char *now = digest_now(tool, t);
     struct approval_standing standing = {.for_run = false};
     struct policies p;
     enum rc rc;
@@ -170,7 +186,9 @@ static enum rc find_facts(struct step *s, const struct tool_call *t,
     *f = (struct policy_facts){.of_tool = verdict_of(p.tool),
                                .of_server = verdict_of(p.server),
                                .own = p.prefix[0] == '\0',
-                               .acts = t->acts,
+                               .acts = t->acts || (tool != NULL && tool->acts),
+                               .changed = t->tool != NULL && now != NULL &&
+                                          strcmp(now, t->tool) != 0,
                                .admitted = t->admitted_ms != 0,
                                .asked = t->approval_id != 0,
                                .approval = t->approval,
@@ -182,12 +200,25 @@ static enum rc find_facts(struct step *s, const struct tool_call *t,
             (struct tool_calls_made){.name = p.prefix, .prefix = true}, f, 1);
     }
     if (rc == RC_OK && configured_for(f) == CONF_ASK && !f->admitted) {
-        rc = store_approval_standing(s->rt->store, s->run.id, t->name,
+        rc = store_approval_standing(s->rt->store, s->run.id, t->name, now,
                                      &standing);
     }
     f->for_run = standing.for_run;
     f->unanswered = standing.unanswered;
+    *asked_anew = standing.changed;
     return rc;
+}
+
+const char *policy_digest(struct step *s, const struct tool_call *t)
+{
+    struct policies p;
+
+    find_policies(&s->rt->conf, t->name, &p);
+    return verdict_of(p.tool) == CONF_ALLOW ||
+                   (verdict_of(p.tool) == CONF_UNSET &&
+                    verdict_of(p.server) == CONF_ALLOW)
+               ? NULL
+               : digest_now(tool_find(s->rt, t->name), t);
 }
 
 /* --- what follows from it ------------------------------------------------ */
@@ -206,6 +237,11 @@ static const struct {
                            "allow it, and did not answer in the time "
                            "allowed\"}",
                            "not made: nobody allowed it in time"},
+    [POLICY_CHANGED] = {"{\"error\":\"not made: the server says something "
+                        "else of this tool than when it was called. Look at "
+                        "it as it is now, and call it again if need be\"}",
+                        "not made: its server has changed the tool since it "
+                        "was called"},
     [POLICY_RUN_LIMIT] = {"{\"error\":\"limit reached: no more calls of this "
                           "tool are allowed here\"}",
                           "limit of the policy reached"},
@@ -267,15 +303,17 @@ static enum rc refuse(struct step *s, struct tool_call *t,
 
 /* One at a time: the next is asked about when this one is decided. */
 static enum rc ask(struct step *s, struct tool_call *t,
-                   const struct policy_facts *f)
+                   const struct policy_facts *f, bool anew)
 {
-    enum approval_reason why =
-        f->of_tool == CONF_ASK || f->of_server == CONF_ASK ? APPROVAL_CONFIGURED
-                                                           : APPROVAL_ACTS;
+    const struct approval_question q = {
+        .reason = f->of_tool == CONF_ASK || f->of_server == CONF_ASK
+                      ? APPROVAL_CONFIGURED
+                      : APPROVAL_ACTS,
+        .changed = anew};
 
     return s->run.approval != NULL
                ? RC_OK
-               : store_approval_ask(s->rt->store, &s->run, t, why, s->now_ms,
+               : store_approval_ask(s->rt->store, &s->run, t, &q, s->now_ms,
                                     s->mem);
 }
 
@@ -305,8 +343,9 @@ enum rc policy_rule(struct step *s, struct tool_call *t, bool room,
                     enum policy_outcome *out)
 {
     struct policy_facts f;
+    bool anew = false;
     enum policy_verdict v;
-    enum rc rc = find_facts(s, t, &f);
+    enum rc rc = find_facts(s, t, &f, &anew);
 
     if (rc != RC_OK) {
         return rc;
@@ -314,7 +353,7 @@ enum rc policy_rule(struct step *s, struct tool_call *t, bool room,
     v = policy_decide(&f);
     if (v == POLICY_ASK) {
         *out = POLICY_WAITS;
-        return ask(s, t, &f);
+        return ask(s, t, &f, anew);
     }
     rc = withdraw(s, t);
     if (v == POLICY_ALLOW) {

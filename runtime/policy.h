@@ -24,6 +24,7 @@ enum policy_verdict {
     POLICY_FORBID,     /* by the configuration */
     POLICY_DENY,       /* by the person */
     POLICY_UNANSWERED, /* nobody came in the time allowed */
+    POLICY_CHANGED,    /* its server has made another tool of it */
     POLICY_RUN_LIMIT,
     POLICY_DAY_LIMIT,
     POLICY_VERDICT__MAX
@@ -46,6 +47,8 @@ struct policy_facts {
     bool expired;                 /* with asked: denied, since nobody came */
     bool for_run;    /* approved for all calls of the tool in this Run */
     bool unanswered; /* a call of this Run was left without an answer */
+    bool changed;    /* its server says something else of the tool than when it
+                      * was called */
     struct policy_limit run[2]; /* of the tool, of its server */
     struct policy_limit day[2];
 };
@@ -65,5 +68,8 @@ enum policy_outcome {
  * step's transaction. room: it would be sent at once. */
 enum rc policy_rule(struct step *, struct tool_call *, bool room,
                     enum policy_outcome *) RC_MUST_CHECK;
+/* What the tool must still be when a call that goes reaches its server; NULL:
+ * whatever it is, since the configuration allows it. Valid in this turn. */
+const char *policy_digest(struct step *, const struct tool_call *);
 
 #endif

@@ -124,7 +124,8 @@ struct tool_job {
     int64_t call_id;
     const char *name;
     const char *arguments;
-    bool safe; /* as the row has it */
+    const char *digest; /* what the tool must be; NULL: whatever it is */
+    bool safe;          /* as the row has it */
     struct tool_job *next;
 };
 
@@ -390,6 +391,7 @@ struct tool {
     int64_t timeout_ms; /* from run to tool_done */
     const char *schema; /* JSON of the function's parameters */
     const char *description;
+    const char *digest; /* of what its server says of it; NULL: Aside's own */
     /* Is it configured? NULL: always. */
     bool (*offered)(const struct runtime *);
     /* Start the call; NULL: see inside. */
@@ -430,6 +432,7 @@ struct tool_work {
     int64_t call_id;
     const char *name;      /* as the model called it */
     const char *arguments; /* JSON text of the model: not checked yet */
+    const char *digest;    /* the tool that may be called; NULL: any */
     bool safe;             /* what the tool was when it was called */
     struct arena *mem;     /* goes with the work; holds the result */
     struct tool_result result;

@@ -21,6 +21,7 @@ static void read_approval(struct dbq *q, struct arena *a, void *item)
     p->tool = db_text(q, 8, a);
     p->arguments = db_text(q, 9, a);
     p->unanswered = db_i64_or(q, 10, 0) != 0;
+    p->changed = db_i64(q, 11) != 0;
 }
 
 enum rc store_approval_get(struct store *st, int64_t account_id, int64_t id,
@@ -34,15 +35,18 @@ enum rc store_approval_get(struct store *st, int64_t account_id, int64_t id,
 }
 
 enum rc store_approval_standing(struct store *st, int64_t run_id,
-                                const char *tool, struct approval_standing *out)
+                                const char *name, const char *tool,
+                                struct approval_standing *out)
 {
     struct dbq *q = db_use(st->db, STMT_APPROVAL_STANDING);
 
     db_bind_i64(q, ":run", run_id);
-    db_bind_text(q, ":name", tool);
+    db_bind_text(q, ":name", name);
+    db_bind_text(q, ":tool", tool);
     if (db_next(q)) {
         out->for_run = db_i64(q, 0) != 0;
-        out->unanswered = db_i64(q, 1) != 0;
+        out->changed = db_i64(q, 1) != 0;
+        out->unanswered = db_i64(q, 2) != 0;
     }
     return db_end(q);
 }
@@ -50,15 +54,16 @@ enum rc store_approval_standing(struct store *st, int64_t run_id,
 /* --- asking ------------------------------------------------------------ */
 
 enum rc store_approval_ask(struct store *st, struct run *r, struct tool_call *t,
-                           enum approval_reason reason, int64_t now_ms,
-                           struct arena *a)
+                           const struct approval_question *question,
+                           int64_t now_ms, struct arena *a)
 {
     struct dbq *q = db_use(st->db, STMT_APPROVAL_INSERT);
     enum rc rc;
 
     db_bind_i64(q, ":run", r->id);
     db_bind_i64(q, ":tool_call", t->id);
-    store_bind_word(q, ":reason", LIST_APPROVAL_REASON, (int)reason);
+    store_bind_word(q, ":reason", LIST_APPROVAL_REASON, (int)question->reason);
+    db_bind_i64(q, ":changed", question->changed ? 1 : 0);
     db_bind_i64(q, ":now_ms", now_ms);
     rc = db_run(q);
     if (rc != RC_OK) {

@@ -23,6 +23,7 @@ struct approval {
     int64_t created_ms;
     int64_t decided_ms; /* 0: open */
     bool unanswered;    /* denied by the runtime, since nobody came */
+    bool changed; /* it was allowed before, and its server has changed it */
 };
 
 /* account_id 0: of any account. */
@@ -46,9 +47,13 @@ enum rc store_approval_decide(struct store *, struct store_call *, int64_t id,
 
 /* --- what the runtime does, inside a transaction ------------------------- */
 
+struct approval_question {
+    enum approval_reason reason;
+    bool changed; /* as in struct approval */
+};
 /* Ask for a call; run->approval is set, call->approval_id too. */
 enum rc store_approval_ask(struct store *, struct run *, struct tool_call *,
-                           enum approval_reason, int64_t now_ms,
+                           const struct approval_question *, int64_t now_ms,
                            struct arena *) RC_MUST_CHECK;
 /* Nobody came: denied by the runtime. The Run is not saved. */
 enum rc store_approval_expire(struct store *, struct run *,
@@ -60,10 +65,12 @@ enum rc store_approval_void(struct store *, struct run *,
 /* What was decided in a Run that concerns the next call of a tool. */
 struct approval_standing {
     bool for_run;    /* the tool was approved for the whole Run */
+    bool changed;    /* approved was one that its server described otherwise */
     bool unanswered; /* nobody came, whatever the tool */
 };
+/* tool: the digest of what its server says of it now; NULL: Aside's own. */
 enum rc store_approval_standing(struct store *, int64_t run_id,
-                                const char *tool,
+                                const char *name, const char *tool,
                                 struct approval_standing *) RC_MUST_CHECK;
 
 #endif

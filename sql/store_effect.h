@@ -47,6 +47,7 @@ struct tool_call {
     const char *call_id;
     const char *name;
     const char *arguments; /* JSON, as sent by the model */
+    bool arguments_cut;    /* they are longer: read as they are shown */
     enum effect_state state;
     enum effect_cause cause;
     const char *result;  /* told to the model; NULL: none yet */
@@ -59,6 +60,8 @@ struct tool_call {
     bool safe;           /* may be made again after a crash (R29) */
     bool acts;           /* does more than read, as its tool was when called */
     bool unknown;        /* to be planned: there is no tool of that name */
+    const char *tool;    /* digest of what its server said of the tool when it
+                          * was called; NULL: Aside's own, or an old row */
     int64_t admitted_ms; /* the policy let it through; 0: not yet */
     int64_t approval_id; /* 0: nobody was asked */
     enum approval_state approval; /* with approval_id */
@@ -103,6 +106,17 @@ enum rc store_tool_call_get(struct store *, int64_t account_id, int64_t id,
 /* In the order that the model made them in, without their results. */
 enum rc store_tool_call_of_run(struct store *, int64_t run_id, struct arena *,
                                struct tool_call **, size_t *n) RC_MUST_CHECK;
+/* As they are shown: without their results and digests, and of the arguments, of
+ * which all together may be many megabytes, as many code points as wanted. */
+enum rc store_tool_call_shown(struct store *, int64_t account_id, int64_t id,
+                              int64_t chars, struct arena *,
+                              struct tool_call *) RC_MUST_CHECK;
+enum rc store_tool_call_shown_of_run(struct store *, int64_t run_id,
+                                     int64_t chars, struct arena *,
+                                     struct tool_call **,
+                                     size_t *n) RC_MUST_CHECK;
+enum rc store_tool_call_count(struct store *, int64_t run_id,
+                              int64_t *n) RC_MUST_CHECK;
 /* Calls of a Run are numbered in that order, from 1. RC_NOT_FOUND. */
 enum rc store_tool_call_number(struct store *, int64_t run_id, int64_t id,
                                int64_t *number) RC_MUST_CHECK;
@@ -122,6 +136,9 @@ enum rc store_source_get(struct store *, int64_t account_id, int64_t id,
 enum rc store_source_of_run(struct store *, int64_t run_id, int64_t chars,
                             struct arena *, struct source **,
                             size_t *n) RC_MUST_CHECK;
+/* How many those are. */
+enum rc store_source_count(struct store *, int64_t run_id,
+                           int64_t *n) RC_MUST_CHECK;
 /* The one of this number, whole. */
 enum rc store_source_by_number(struct store *, int64_t run_id, int64_t number,
                                struct arena *, struct source *) RC_MUST_CHECK;
@@ -246,6 +263,13 @@ enum rc store_tool_call_say(struct store *, const struct run *, int64_t id,
 /* Calls of a Run that are planned become skipped, without a cause. */
 enum rc store_run_skip_planned(struct store *, const struct run *,
                                int64_t now_ms) RC_MUST_CHECK;
+
+/* What of an ended Run is still sent becomes unknown, by ids and numbers alone:
+ * no text of the Run is read or looked at. Each request may have used so many
+ * tokens beside its input (R25). */
+enum rc store_run_close_sent(struct store *, const struct run *,
+                             int64_t output_tokens,
+                             int64_t now_ms) RC_MUST_CHECK;
 
 /* The passage as a source of the Run: n is its number, an old one if the Run
  * has retrieved the passage before, or a Run that it goes on from. */

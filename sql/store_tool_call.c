@@ -19,6 +19,7 @@ static void read_call(struct dbq *q, struct arena *a, void *item)
     t->call_id = db_text(q, 4, a);
     t->name = db_text(q, 5, a);
     t->arguments = db_text(q, 6, a);
+    t->arguments_cut = false;
     t->state = (enum effect_state)store_word(q, 7, LIST_EFFECT_STATE);
     t->cause = (enum effect_cause)store_word(q, 8, LIST_EFFECT_CAUSE);
     t->result = db_text_or(q, 9, a, NULL);
@@ -38,6 +39,7 @@ static void read_call(struct dbq *q, struct arena *a, void *item)
     }
     t->approval_note = db_text_or(q, 21, a, NULL);
     t->unanswered = db_i64(q, 22) != 0;
+    t->tool = db_text_or(q, 23, a, NULL);
 }
 
 enum rc store_tool_call_get(struct store *st, int64_t account_id, int64_t id,
@@ -58,6 +60,45 @@ enum rc store_tool_call_of_run(struct store *st, int64_t run_id,
 
     db_bind_i64(q, ":run", run_id);
     return store_read_list(q, a, read_call, sizeof(**out), out, n);
+}
+
+static void read_shown(struct dbq *q, struct arena *a, void *item)
+{
+    struct tool_call *t = item;
+
+    read_call(q, a, item);
+    t->arguments_cut = db_i64(q, 24) != 0;
+}
+
+enum rc store_tool_call_shown(struct store *st, int64_t account_id, int64_t id,
+                              int64_t chars, struct arena *a,
+                              struct tool_call *out)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_SHOWN);
+
+    db_bind_i64(q, ":id", id);
+    db_bind_i64(q, ":account", account_id);
+    db_bind_i64(q, ":chars", chars);
+    return store_read_one(q, a, read_shown, out);
+}
+
+enum rc store_tool_call_shown_of_run(struct store *st, int64_t run_id,
+                                     int64_t chars, struct arena *a,
+                                     struct tool_call **out, size_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_SHOWN_OF_RUN);
+
+    db_bind_i64(q, ":run", run_id);
+    db_bind_i64(q, ":chars", chars);
+    return store_read_list(q, a, read_shown, sizeof(**out), out, n);
+}
+
+enum rc store_tool_call_count(struct store *st, int64_t run_id, int64_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_COUNT);
+
+    db_bind_i64(q, ":run", run_id);
+    return db_one_i64(q, n);
 }
 
 enum rc store_tool_call_number(struct store *st, int64_t run_id, int64_t id,
@@ -162,6 +203,7 @@ enum rc store_tool_call_plan(struct store *st, const struct run *run,
     db_bind_i64(q, ":safe", t->safe ? 1 : 0);
     db_bind_i64(q, ":acts", t->acts ? 1 : 0);
     db_bind_i64(q, ":known", t->unknown ? 0 : 1);
+    db_bind_text(q, ":tool", t->tool);
     rc = db_run(q);
     if (rc == RC_OK) {
         t->id = db_last_id(st->db);
@@ -295,6 +337,14 @@ enum rc store_source_of_run(struct store *st, int64_t run_id, int64_t chars,
     db_bind_i64(q, ":run", run_id);
     db_bind_i64(q, ":chars", chars);
     return store_read_list(q, a, read_source, sizeof(**out), out, n);
+}
+
+enum rc store_source_count(struct store *st, int64_t run_id, int64_t *n)
+{
+    struct dbq *q = db_use(st->db, STMT_SOURCE_COUNT);
+
+    db_bind_i64(q, ":run", run_id);
+    return db_one_i64(q, n);
 }
 
 enum rc store_source_by_number(struct store *st, int64_t run_id, int64_t number,

@@ -149,6 +149,56 @@ static const char *const USELESS[] = {
     "{\"name\":\"a\"," OBJECT ",\"execution\":{\"taskSupport\":\"required\"}}",
 };
 
+/* Whatever the server says of a tool otherwise is another tool; what it says of
+ * others, and in what order, is none of it. */
+START_TEST(each_word_of_it_counts)
+{
+#define SAYS(name, title, text, schema, hints)                                 \
+    "{\"name\":\"" name "\",\"title\":\"" title "\",\"description\":\"" text   \
+    "\",\"inputSchema\":{\"type\":\"object\"" schema                           \
+    "},\"annotations\":{" hints "}}"
+    static const char *const TOOL[] = {
+        SAYS("a", "T", "does", "", "\"readOnlyHint\":true"),
+        SAYS("b", "T", "does", "", "\"readOnlyHint\":true"),
+        SAYS("a", "U", "does", "", "\"readOnlyHint\":true"),
+        SAYS("a", "T", "does it", "", "\"readOnlyHint\":true"),
+        SAYS("a", "T", "does\\u0007", "", "\"readOnlyHint\":true"),
+        SAYS("a", "T", "does\\u0008", "", "\"readOnlyHint\":true"),
+        SAYS("a", "T", "does", ",\"required\":[]", "\"readOnlyHint\":true"),
+        SAYS("a", "T", "does", ",\"$schema\":\"x\"", "\"readOnlyHint\":true"),
+        SAYS("a", "T", "does", "", "\"readOnlyHint\":false"),
+        SAYS("a", "T", "does", "", "\"destructiveHint\":true"),
+        SAYS("a", "T", "does", "", ""),
+        "{\"name\":\"a\",\"title\":\"T\",\"description\":\"does\"," OBJECT "}",
+        "{\"name\":\"a\",\"title\":\"\",\"description\":\"does\"," OBJECT "}",
+        "{\"name\":\"a\",\"description\":\"does\"," OBJECT "}",
+        "{\"name\":\"a\",\"title\":\"does\"," OBJECT "}",
+    };
+#undef SAYS
+    enum { N = sizeof(TOOL) / sizeof(TOOL[0]) };
+    char seen[N][MCP_TOOL_DIGEST_BYTES];
+    char text[1024];
+
+    for (size_t i = 0; i < N; i++) {
+        for (int again = 0; again < 2; again++) {
+            (void)snprintf(text, sizeof(text), "{\"tools\":[%s%s%s]}",
+                           again ? "{\"name\":\"x\"," OBJECT "}," : "", TOOL[i],
+                           again ? "" : ",{\"name\":\"y\"," OBJECT "}");
+            ck_assert_int_eq(read_list(text, 10), RC_OK);
+            ck_assert_uint_eq(ts.n, 2);
+            if (again) {
+                ck_assert_str_eq(ts.list[1].digest, seen[i]);
+            }
+            memcpy(seen[i], ts.list[again].digest, sizeof(seen[i]));
+            mcp_tools_free(&ts);
+        }
+        for (size_t k = 0; k < i; k++) {
+            ck_assert_msg(strcmp(seen[k], seen[i]) != 0, "%s", TOOL[i]);
+        }
+    }
+}
+END_TEST
+
 START_TEST(useless_tools_are_left_out)
 {
     char text[1000];
@@ -460,6 +510,7 @@ Suite *mcp_tool_suite(void)
     LOOP(t, names, NAME);
     tcase_add_test(t, two_names_never_become_one);
     tcase_add_test(t, a_list);
+    tcase_add_test(t, each_word_of_it_counts);
     LOOP(t, useless_tools_are_left_out, USELESS);
     tcase_add_test(t, pages_add_up_and_end_somewhere);
     LOOP(t, no_list, NO_LIST);

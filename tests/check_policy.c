@@ -101,6 +101,38 @@ static const struct row {
     {"open, and now allowed",
      {.acts = true, .of_tool = CONF_ALLOW, .asked = true, NO_LIMITS},
      POLICY_ALLOW},
+    /* Its server has made another tool of it. */
+    {"changed", {.acts = true, .changed = true, NO_LIMITS}, POLICY_CHANGED},
+    {"changed while it was asked about",
+     {.acts = true, .changed = true, .asked = true, NO_LIMITS},
+     POLICY_CHANGED},
+    {"changed since it was approved",
+     {.acts = true,
+      .changed = true,
+      .asked = true,
+      .approval = APPROVAL_ONCE,
+      NO_LIMITS},
+     POLICY_CHANGED},
+    {"changed, and asked about by the configuration",
+     {.of_tool = CONF_ASK, .changed = true, .for_run = true, NO_LIMITS},
+     POLICY_CHANGED},
+    {"changed, and denied",
+     {.acts = true,
+      .changed = true,
+      .asked = true,
+      .approval = APPROVAL_DENIED,
+      NO_LIMITS},
+     POLICY_DENY},
+    {"changed, and made again",
+     {.acts = true, .changed = true, .admitted = true, NO_LIMITS},
+     POLICY_CHANGED},
+    {"changed, and forbidden",
+     {.of_server = CONF_DENY, .changed = true, NO_LIMITS},
+     POLICY_FORBID},
+    {"changed, and allowed by the configuration",
+     {.acts = true, .of_tool = CONF_ALLOW, .changed = true, NO_LIMITS},
+     POLICY_ALLOW},
+    {"changed, and only reads", {.changed = true, NO_LIMITS}, POLICY_ALLOW},
     /* What was let through before. */
     {"again", {.acts = true, .admitted = true, NO_LIMITS}, POLICY_ALLOW},
     {"again, and now forbidden",
@@ -157,7 +189,7 @@ START_TEST(nothing_outweighs_a_denial)
     static const enum conf_verdict SET[] = {CONF_UNSET, CONF_ALLOW, CONF_ASK,
                                             CONF_DENY};
 
-    for (unsigned bits = 0; bits < 128; bits++) {
+    for (unsigned bits = 0; bits < 256; bits++) {
         for (int i = 0; i < 4 * APPROVAL_STATE__MAX; i++) {
             struct policy_facts f = {.of_tool = CONF_DENY,
                                      .of_server = SET[i % 4],
@@ -169,6 +201,7 @@ START_TEST(nothing_outweighs_a_denial)
                                      .expired = (bits & 16) != 0,
                                      .for_run = (bits & 32) != 0,
                                      .unanswered = (bits & 64) != 0,
+                                     .changed = (bits & 128) != 0,
                                      NO_LIMITS};
 
             ck_assert_int_eq(policy_decide(&f), POLICY_FORBID);

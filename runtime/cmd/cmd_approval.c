@@ -15,19 +15,21 @@ const char *cmd_approval_waits(struct arena *arena, const struct run *r)
 {
     const struct approval *a = r->approval;
     char id[ID_TEXT_BYTES];
-    const char *text = NULL;
 
     if (r->state != RUN_AWAITING_INPUT) {
         return NULL;
     }
     if (a != NULL) {
-        text = arena_printf(arena, "waits for %s: %s %s",
-                            id_text(ID_APPROVAL, a->id, id), a->tool,
-                            a->arguments);
-    } else if (r->question != NULL) {
-        text = arena_printf(arena, "asks: %s", r->question);
+        return arena_printf(
+            arena, "waits for %s%s: %s %s", id_text(ID_APPROVAL, a->id, id),
+            a->changed ? " (its server has changed the tool since it was "
+                         "allowed)"
+                       : "",
+            cmd_exact(arena, a->tool), cmd_exact(arena, a->arguments));
     }
-    return text == NULL ? NULL : cmd_shown(arena, text);
+    return r->question == NULL
+               ? NULL
+               : arena_printf(arena, "asks: %s", cmd_shown(arena, r->question));
 }
 
 static void put_approval(struct json_out *json, const struct approval *a)
@@ -42,6 +44,7 @@ static void put_approval(struct json_out *json, const struct approval *a)
     json_kstr(json, "arguments", a->arguments);
     json_kstr(json, "reason",
               states_text(LIST_APPROVAL_REASON, (int)a->reason));
+    json_kbool(json, "changed", a->changed);
     json_kstr(json, "state", states_text(LIST_APPROVAL_STATE, (int)a->state));
     json_kstr(json, "note", a->note);
     json_ki64(json, "created_at", a->created_ms);
@@ -154,7 +157,7 @@ static int deny(struct cmd *cmd)
     const char *note = cmd->n_words > 1 ? cmd->words[1] : NULL;
 
     if (note != NULL &&
-        (note[0] == '\0' || strlen(note) > APPROVAL_NOTE_BYTES ||
+        (utf8_is_blank(note) || strlen(note) > APPROVAL_NOTE_BYTES ||
          !utf8_valid(note, strlen(note)))) {
         return cmd_fail("deny", "a note has 1 to 4000 bytes of UTF-8");
     }

@@ -44,17 +44,14 @@ static struct tool face_of(const struct mcp_server *s, const struct mcp_tool *t)
                          .timeout_ms = s->conf->timeout_ms,
                          .schema = t->schema,
                          .description = t->description,
+                         .digest = t->digest,
                          .run = tool_mcp_run,
                          .cancel = tool_mcp_cancel};
 }
 
 static bool same_tool(const struct mcp_tool *a, const struct mcp_tool *b)
 {
-    return strcmp(a->name, b->name) == 0 && strcmp(a->remote, b->remote) == 0 &&
-           strcmp(a->title, b->title) == 0 &&
-           strcmp(a->description, b->description) == 0 &&
-           strcmp(a->schema, b->schema) == 0 && a->safe == b->safe &&
-           a->acts == b->acts;
+    return strcmp(a->digest, b->digest) == 0;
 }
 
 static bool same_tools(const struct mcp_tools *a, const struct mcp_tools *b)

@@ -78,7 +78,8 @@ struct mcp_outcome {
 struct mcp_call_options {
     const char *name;      /* as offered to the model */
     const char *arguments; /* JSON text of an object */
-    bool safe;             /* may be sent once more if its connection breaks */
+    const char *digest; /* the tool as it may be called; NULL: however it is */
+    bool safe;          /* may be sent once more if its connection breaks */
     int64_t timeout_ms;
     /* One line, while it runs. */
     void (*progress)(void *ctx, const char *line);

@@ -29,6 +29,7 @@ struct mcp_call {
     struct mcp_call_options o;
     char *name;
     char *arguments;
+    char *digest; /* NULL: any */
     char *remote; /* once it is known */
     char *title;
     int64_t wait_ms; /* for the session, each time */
@@ -55,6 +56,7 @@ static void call_free(struct mcp_call *c)
     cJSON_Delete(c->result);
     free(c->name);
     free(c->arguments);
+    free(c->digest);
     free(c->remote);
     free(c->title);
     free(c);
@@ -222,6 +224,13 @@ static void send_call(struct mcp_call *c)
         finish(c, "the server has no such tool any more", false);
         return;
     }
+    if (c->digest != NULL && strcmp(c->digest, t->digest) != 0) {
+        finish(c,
+               "the server says something else of this tool than when it was "
+               "called; look at it as it is now, and call it again if need be",
+               false);
+        return;
+    }
     free(c->remote);
     free(c->title);
     c->remote = strdup(t->remote);
@@ -287,10 +296,12 @@ enum rc mcp_call_start(struct mcp *mcp, const struct mcp_call_options *o,
     c->o = *o;
     c->name = strdup(o->name);
     c->arguments = strdup(o->arguments);
+    c->digest = o->digest != NULL ? strdup(o->digest) : NULL;
     c->wait_ms = o->timeout_ms / 2 < WAIT_MS ? o->timeout_ms / 2 : WAIT_MS;
     c->wait_until_ms = now + c->wait_ms;
     c->until_ms = now + o->timeout_ms + SPARE_MS;
-    if (c->name == NULL || c->arguments == NULL) {
+    if (c->name == NULL || c->arguments == NULL ||
+        (o->digest != NULL && c->digest == NULL)) {
         call_free(c);
         return RC_NOMEM;
     }

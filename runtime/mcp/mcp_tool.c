@@ -12,6 +12,7 @@
 #include "sql/base/utf8.h"
 
 #define HASH_DIGITS 8
+#define SAID_BYTES  (8u << 20)
 
 /* --- names ------------------------------------------------------------- */
 
@@ -212,6 +213,37 @@ static bool wants_task(const cJSON *item)
                   "required") == 0;
 }
 
+/* What is left out is another line than anything that is said. */
+static enum rc put_said(const cJSON *item, struct buf *out)
+{
+    enum rc rc = item != NULL ? json_print(item, out) : RC_OK;
+
+    buf_puts(out, "\n"); /* printed JSON has none in it */
+    return rc == RC_OK ? buf_rc(out) : rc;
+}
+
+static enum rc digest(const cJSON *item, char out[MCP_TOOL_DIGEST_BYTES])
+{
+    static const char *const SAID[] = {"name", "title", "description",
+                                       "inputSchema", "annotations"};
+    uint8_t hash[HASH_BYTES];
+    struct hash_part all;
+    struct buf text;
+    enum rc rc = RC_OK;
+
+    buf_init(&text, SAID_BYTES);
+    for (size_t i = 0; i < sizeof(SAID) / sizeof(SAID[0]) && rc == RC_OK; i++) {
+        rc = put_said(json_get(item, SAID[i]), &text);
+    }
+    if (rc == RC_OK) {
+        all = (struct hash_part){buf_str(&text), text.len};
+        hash_parts(&all, 1, hash);
+        hash_hex(hash, out);
+    }
+    buf_free(&text);
+    return rc;
+}
+
 /* RC_NOT_FOUND: no tool that can be offered. */
 static enum rc read_tool(const cJSON *item, const char *server,
                          struct mcp_tool *t)
@@ -228,8 +260,12 @@ static enum rc read_tool(const cJSON *item, const char *server,
         return RC_NOT_FOUND;
     }
     rc = print_schema(json_get(item, "inputSchema"), &t->schema);
+    if (rc == RC_OK && t->schema != NULL) {
+        rc = digest(item, t->digest);
+    }
     if (rc != RC_OK || t->schema == NULL) {
-        return rc == RC_OK ? RC_NOT_FOUND : rc;
+        free(t->schema);
+        return rc == RC_OK || rc == RC_TOO_LARGE ? RC_NOT_FOUND : rc;
     }
     mcp_tool_name(server, remote, t->name);
     t->acts = !hint(hints, "readOnlyHint");

@@ -14,6 +14,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sql/base/hash.h"
 #include "sql/base/rc.h"
 
 #define MCP_TOOL_NAME_BYTES        65 /* with its NUL */
@@ -21,6 +22,7 @@
 #define MCP_TOOL_DESCRIPTION_BYTES 1024 /* without the marks */
 #define MCP_TOOL_SCHEMA_BYTES      8192
 #define MCP_TOOL_CURSOR_BYTES      1024
+#define MCP_TOOL_DIGEST_BYTES      (2 * HASH_BYTES + 1)
 
 struct mcp_tool {
     char name[MCP_TOOL_NAME_BYTES]; /* "<server>__<tool>" */
@@ -30,6 +32,9 @@ struct mcp_tool {
     char *schema;                   /* JSON of its parameters, an object */
     bool safe; /* may be called again after a crash (R29) */
     bool acts; /* does more than read: each call is meant */
+    /* Of all that the server says of it, as it says it: another one stands for
+     * another tool, whatever its name. */
+    char digest[MCP_TOOL_DIGEST_BYTES];
 };
 
 struct mcp_tools {

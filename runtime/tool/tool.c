@@ -247,6 +247,7 @@ enum rc tool_insert(struct step *s, const struct request *q,
                             .arguments = c->arguments,
                             .safe = tool != NULL && tool->safe,
                             .acts = tool == NULL || tool->acts,
+                            .tool = tool != NULL ? tool->digest : NULL,
                             .unknown = tool == NULL && !is_ours(c->name),
                             .summary = ""};
     enum rc rc = find_first(s, c, &t->repeats);

@@ -148,6 +148,7 @@ void tool_mcp_run(struct tool_work *w)
     struct mcp_call *call = NULL;
     struct mcp_call_options o = {.name = w->name,
                                  .arguments = arguments_of(w),
+                                 .digest = w->digest,
                                  .safe = w->safe,
                                  .timeout_ms = w->tool->timeout_ms,
                                  .progress = take_progress,

@@ -72,6 +72,7 @@ static struct tool_work *new_work(struct runtime *rt, struct live *live,
     if (tool != NULL) {
         w->kind = *tool;
         w->kind.name = w->kind.schema = w->kind.description = NULL;
+        w->kind.digest = NULL;
         w->tool = &w->kind;
     }
     w->rt = rt;
@@ -84,8 +85,11 @@ static struct tool_work *new_work(struct runtime *rt, struct live *live,
     if (w->mem != NULL) {
         w->name = arena_strdup(w->mem, job->name);
         w->arguments = arena_strdup(w->mem, job->arguments);
+        w->digest =
+            job->digest != NULL ? arena_strdup(w->mem, job->digest) : NULL;
     }
-    if (w->name == NULL || w->arguments == NULL) {
+    if (w->name == NULL || w->arguments == NULL ||
+        (job->digest != NULL && w->digest == NULL)) {
         free_work(w);
         return NULL;
     }

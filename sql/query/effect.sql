@@ -63,6 +63,9 @@ UPDATE request
        ended_ms = :now_ms
  WHERE id = :id AND state = :from;
 
+-- stmt: REQUEST_SENT_OF_RUN read params=1 cols=2
+SELECT id, input_estimate FROM request WHERE run_id = :run AND state = 'sent';
+
 -- stmt: REQUEST_SKIP_PLANNED read params=1 cols=1
 SELECT id FROM request WHERE run_id = :run AND state = 'planned';
 
@@ -76,33 +79,59 @@ SELECT id FROM segment WHERE sha256 = :sha256;
 INSERT INTO segment (parent_id, run_id, sha256, body)
 VALUES (:parent, :run, :sha256, :body);
 
--- stmt: TOOL_CALL_GET read params=2 cols=23
+-- stmt: TOOL_CALL_GET read params=2 cols=24
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
        t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
-       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0), t.tool
   FROM tool_call AS t
   JOIN run ON run.id = t.run_id
   LEFT JOIN approval AS a ON a.tool_call_id = t.id
  WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: TOOL_CALL_OF_RUN read params=1 cols=23
+-- stmt: TOOL_CALL_OF_RUN read params=1 cols=24
 -- Without their results: all together they may be many megabytes.
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, NULL, t.summary, t.error, t.planned_ms,
        t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
-       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0), t.tool
   FROM tool_call AS t
   LEFT JOIN approval AS a ON a.tool_call_id = t.id
  WHERE t.run_id = :run
  ORDER BY t.id;
 
--- stmt: TOOL_CALL_NTH read params=2 cols=23
+-- stmt: TOOL_CALL_SHOWN read params=3 cols=25
+-- As it is shown: without its result, and of its arguments :chars code points.
+SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name,
+       substr(t.arguments, 1, :chars), t.state, t.cause, NULL, t.summary,
+       t.error, t.planned_ms, t.started_ms, t.ended_ms, t.repeats, t.safe,
+       t.acts, t.admitted_ms, a.id, a.state, a.note,
+       COALESCE(a.decided_by = 'runtime', 0), NULL, length(t.arguments) > :chars
+  FROM tool_call AS t
+  JOIN run ON run.id = t.run_id
+  LEFT JOIN approval AS a ON a.tool_call_id = t.id
+ WHERE t.id = :id AND (run.account_id = :account OR :account = 0);
+
+-- stmt: TOOL_CALL_SHOWN_OF_RUN read params=2 cols=25
+SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name,
+       substr(t.arguments, 1, :chars), t.state, t.cause, NULL, t.summary,
+       t.error, t.planned_ms, t.started_ms, t.ended_ms, t.repeats, t.safe,
+       t.acts, t.admitted_ms, a.id, a.state, a.note,
+       COALESCE(a.decided_by = 'runtime', 0), NULL, length(t.arguments) > :chars
+  FROM tool_call AS t
+  LEFT JOIN approval AS a ON a.tool_call_id = t.id
+ WHERE t.run_id = :run
+ ORDER BY t.id;
+
+-- stmt: TOOL_CALL_COUNT read params=1 cols=1
+SELECT count(*) FROM tool_call WHERE run_id = :run;
+
+-- stmt: TOOL_CALL_NTH read params=2 cols=24
 -- :skip of the Run's calls come before it.
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
        t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
-       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0), t.tool
   FROM tool_call AS t
   LEFT JOIN approval AS a ON a.tool_call_id = t.id
  WHERE t.run_id = :run
@@ -112,11 +141,11 @@ SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
 -- stmt: TOOL_CALL_NUMBER read params=2 cols=1
 SELECT count(*) FROM tool_call WHERE run_id = :run AND id <= :id;
 
--- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=23
+-- stmt: TOOL_CALL_OF_REQUEST read params=1 cols=24
 SELECT t.id, t.run_id, t.request_id, t.n, t.call_id, t.name, t.arguments,
        t.state, t.cause, t.result, t.summary, t.error, t.planned_ms,
        t.started_ms, t.ended_ms, t.repeats, t.safe, t.acts, t.admitted_ms,
-       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0)
+       a.id, a.state, a.note, COALESCE(a.decided_by = 'runtime', 0), t.tool
   FROM tool_call AS t
   LEFT JOIN approval AS a ON a.tool_call_id = t.id
  WHERE t.request_id = :request
@@ -145,11 +174,12 @@ SELECT EXISTS (SELECT 1 FROM tool_call
                 WHERE run_id = :run AND name = :name AND state = 'failed'
                   AND error = :error AND request_id <> :but);
 
--- stmt: TOOL_CALL_INSERT write params=12 cols=0
+-- stmt: TOOL_CALL_INSERT write params=13 cols=0
 INSERT INTO tool_call (run_id, request_id, n, call_id, name, arguments, state,
-                       summary, planned_ms, repeats, safe, acts, known)
+                       summary, planned_ms, repeats, safe, acts, known,
+                       tool)
 VALUES (:run, :request, :n, :call_id, :name, :arguments, 'planned', :summary,
-        :now_ms, :repeats, :safe, :acts, :known);
+        :now_ms, :repeats, :safe, :acts, :known, :tool);
 
 -- stmt: TOOL_CALL_SAY write params=2 cols=0
 UPDATE tool_call SET summary = :summary WHERE id = :id AND state = 'sent';
@@ -161,6 +191,9 @@ UPDATE tool_call
        started_ms = CASE WHEN :state = 'sent' THEN :now_ms ELSE started_ms END,
        ended_ms = CASE WHEN :state = 'sent' THEN NULL ELSE :now_ms END
  WHERE id = :id AND state = :from;
+
+-- stmt: TOOL_CALL_SENT_OF_RUN read params=1 cols=1
+SELECT id FROM tool_call WHERE run_id = :run AND state = 'sent' ORDER BY id;
 
 -- stmt: TOOL_CALL_PLANNED read params=1 cols=1
 SELECT id FROM tool_call WHERE run_id = :run AND state = 'planned' ORDER BY id;
@@ -208,6 +241,14 @@ SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
        s.heading, substr(s.body, 1, :chars)
   FROM chain JOIN source AS s ON s.run_id = chain.id
  ORDER BY s.n;
+
+-- stmt: SOURCE_COUNT read scan params=1 cols=1
+WITH RECURSIVE chain (id) AS (
+    VALUES (:run)
+    UNION ALL
+    SELECT run.continues FROM chain JOIN run ON run.id = chain.id
+     WHERE run.continues IS NOT NULL)
+SELECT count(*) FROM chain JOIN source AS s ON s.run_id = chain.id;
 
 -- stmt: SOURCE_BY_NUMBER read scan params=2 cols=9
 WITH RECURSIVE chain (id) AS (

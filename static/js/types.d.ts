@@ -82,6 +82,8 @@ export interface Approval {
     server: string | null;
     arguments: string;
     reason: 'configured' | 'acts';
+    /** It was allowed before, and its server has changed the tool since. */
+    changed: boolean;
     state: 'open' | 'approved_once' | 'approved_run' | 'denied' | 'void';
     note: string | null;
     created_at: number;
@@ -125,6 +127,8 @@ export interface ToolCall {
     request_id: string;
     name: string;
     arguments: string | Record<string, unknown>;
+    /** They are longer; whole at calls/{id}/arguments. */
+    arguments_cut?: boolean;
     state: string;
     cause: string | null;
     summary: string;

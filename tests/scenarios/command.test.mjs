@@ -16,6 +16,7 @@ import { bodyOf } from '../support/http.mjs';
 import { ScriptedMcp } from '../support/scripted-mcp.mjs';
 import { started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
+import { pretty } from '../../static/js/pretty.js';
 
 const run = (env, ...args) => promisify(execFile)(bin('aside'), args, { env })
   .then((r) => ({ code: 0, ...r }), (e) => ({ code: e.code, stdout: e.stdout, stderr: e.stderr }));
@@ -37,9 +38,8 @@ async function fifo(dir) {
   return name;
 }
 
-/** What moves a cursor, forges a line or turns text round; tabs and line ends are the command's own. */
-// eslint-disable-next-line no-control-regex
-const WILD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]/u;
+/** What nobody sees, by the page's rule; tabs and line ends are the command's own. */
+const isWild = (text) => pretty(`.${text.replaceAll('\t', ' ')}`) !== `.${text.replaceAll('\t', ' ')}` || text.includes('\ufffd');
 
 test('status says whether all is well, and what is not', BOUND, async (t) => {
   const { aside, model, research, ended } = await started(t);
@@ -275,7 +275,7 @@ test('every verb takes --json, prints one object, and fails when it cannot be pr
 
 test('no text of others reaches the terminal as it is, and none breaks the JSON', BOUND, async (t) => {
   const { aside, research, send, ended, sql } = await started(t);
-  const wild = '\u001b]0;own\u0007\u001b[2J\u009b31m\u202eback\u2066\u2028next\u007f';
+  const wild = '\u001b]0;own\u0007\u001b[2J\u009b31m\u202eback\u2066\u2028next\u007f\u200b\u00ad\ufe0f\u3164\u{e0041}\u2800';
   await ended((await send('Hello')).run.id);
   const { id } = await research('How do tides work?');
   await ended(id);
@@ -290,7 +290,7 @@ test('no text of others reaches the terminal as it is, and none breaks the JSON'
   await writeFile(wildFile, '# Wild\n\nA page.\n');
   const shown = async (...args) => {
     const r = await run(aside.env, ...args);
-    assert.ok(!WILD.test(r.stdout + r.stderr), `${args.join(' ')}: ${JSON.stringify(r.stdout + r.stderr)}`);
+    assert.ok(!isWild(r.stdout + r.stderr), `${args.join(' ')}: ${JSON.stringify(r.stdout + r.stderr)}`);
     return r;
   };
   const lines = (await shown('runs')).stdout.trim().split('\n');
@@ -325,7 +325,39 @@ test('no text of others reaches the terminal as it is, and none breaks the JSON'
   assert.match(JSON.parse(odd.stdout).file, /\ufffd\.db$/);
   const added = await shell(aside.env, 'f="$(printf "$1/b\\377.md")"; echo x > "$f"; "$aside" library add --json "$f"', aside.dir);
   assert.equal(typeof JSON.parse(added.stdout), 'object');
-  assert.match((await shell(aside.env, '"$aside" runs "$(printf "\\377\\233")"')).stderr, /^aside: \?\?: expected/);
+  assert.match((await shell(aside.env, '"$aside" runs "$(printf "\\377\\233")"')).stderr, /^aside: \\xff\\x9b: expected/);
+
+  // Each code point, as the page shows it. (Of what one of the two does not know yet, some thousands at most.)
+  const units = (c) => Array.from({ length: c.length }, (_, i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
+  // Of the planes where no character is, but the one of tags, some.
+  const every = Array.from({ length: 0x110000 }, (_, i) => i)
+    .filter((i) => i > 0 && (i < 0xd800 || i > 0xdfff) && (i < 0x34000 || (i >= 0xe0000 && i < 0xe1000) || i % 251 === 0))
+    .map((i) => String.fromCodePoint(i)).filter((c) => !'\t\n\r'.includes(c));
+  const file = path.join(aside.dir, 'every');
+  await writeFile(file, every.join(''));
+  await sql(`UPDATE run SET title = CAST(readfile('${file}') AS TEXT) WHERE id = ${n}`);
+  assert.equal((await shell(aside.env, '"$aside" runs > "$1"', file)).code, 0);
+  const line = (await readFile(file, 'utf8')).split('\n')[0];
+  const byPage = pretty(every.map((c) => `.${c}`).join('\n')).split('\n').map((shown, i) => shown !== `.${every[i]}`);
+  let unknown = 0;
+  let at = line.split('\t', 6).join('\t').length + 1;
+  for (const [i, c] of every.entries()) {
+    const coded = line.startsWith(units(c), at);
+    if (coded !== byPage[i]) {
+      assert.ok(coded || /\p{Cn}/u.test(c), `U+${c.codePointAt(0).toString(16)} is not seen`);
+      unknown++;
+    }
+    at += coded ? units(c).length : c.length;
+  }
+  assert.deepEqual([at, unknown < 15000], [line.length, true]);
+  for (const c of [...'a~é中한かЖשع—😀अ']) {
+    assert.ok(line.includes(c), c);
+  }
+  assert.equal((await shell(aside.env, '"$aside" runs --json > "$1"', file)).code, 0);
+  const json = await readFile(file, 'utf8');
+  assert.equal(JSON.parse(json).runs[0].title, every.join(''));
+  const printed = new Set(json);
+  assert.ok(!every.some((c, i) => byPage[i] && printed.has(c) && !/\p{Cn}/u.test(c)));
 });
 
 test('a call that waits is shown exactly, and decided on as in the page', BOUND, async (t) => {
@@ -336,7 +368,8 @@ test('a call that waits is shown exactly, and decided on as in the page', BOUND,
   const exact = '{"text": "a \\u003cb\\u003e",  "n":1e2}';
   model.next('research', (req, reply) => reply.call(['a__write', exact]));
   model.next('research', (req, reply) => reply.call(['a__write', '{"n":2}']));
-  model.next('research', (req, reply) => reply.call(['a__write', '{"n":3}']));
+  const hidden = '{"n":3,\n"t":"a\u200b\u{e0041}\u00ad\u3164\ufe0f\u202eb"}';
+  model.next('research', (req, reply) => reply.call(['a__write', hidden]));
   model.next('research', (req, reply) => reply.call(['a__write', '{"n":4}']));
   model.next('research', (req, reply) => reply.report('Done.'));
   const { id } = await research('write it down');
@@ -365,6 +398,7 @@ test('a call that waits is shown exactly, and decided on as in the page', BOUND,
   await refused(['approve', 'run_1'], /an approval's id is like appr_7/);
   await refused(['approve', 'appr_99'], /no such approval of this account/);
   await refused(['deny', first.id, ''], /a note has 1 to 4000 bytes/);
+  await refused(['deny', first.id, ' \u200b'], /a note has 1 to 4000 bytes/);
   await refused(['deny', first.id, 'x'.repeat(4001)], /a note has 1 to 4000 bytes/);
   assert.equal((await run(aside.env, 'account', 'add', 'other')).code, 0);
   await refused(['approve', '-a', 'other', first.id], /no such approval of this account/);
@@ -381,7 +415,10 @@ test('a call that waits is shown exactly, and decided on as in the page', BOUND,
   const second = await waits('{"n":2}');
   assert.match((await run(aside.env, 'deny', second.id, 'Better wait.')).stdout,
     new RegExp(`^${second.id}\tdenied\t${id}\trunning\n$`));
-  const third = await waits('{"n":3}');
+  const third = await waits(hidden);
+  assert.ok((await run(aside.env, 'runs')).stdout.includes(`\n    waits for ${third.id}: a__write ` +
+    '{"n":3,\\u000a"t":"a\\u200b\\udb40\\udc41\\u00ad\\u3164\\ufe0f\\u202eb"}\n'));
+  assert.equal((await asJson(aside.env, 'runs')).runs[0].approval.arguments, hidden);
   assert.equal((await asJson(aside.env, 'approve', '--run', third.id)).approval.state, 'approved_run');
   const end = await whole(id);
   assert.equal(end.run.state, 'completed');

@@ -147,6 +147,94 @@ test('free text neither allows nor forbids: it is kept, and handed with the next
   await assertSettled(sql);
 });
 
+test('what was allowed is the tool as its server described it: a changed one is asked about anew', BOUND, async (t) => {
+  const { model, aside, research, whole, sql, mcp, made, asks, allow } = await stage(t, { 'tools.parallel': 1 });
+  const asked = (r) => asks(r.id, (a) => a.state === 'open');
+  const tool = (name) => mcp.tools.find((x) => x.name === name);
+  const listed = async () => (await aside.api('GET', '/overview')).json.tools[0].tools;
+  /** The server says something else from now on, and the runtime has taken it. */
+  const changes = async (name, fields) => {
+    Object.assign(tool(name), fields);
+    mcp.tool(`more${mcp.tools.length}`, {}, () => {});
+    await mcp.say({ method: 'notifications/tools/list_changed' });
+    const offered = mcp.tools.length;
+    await eventually(async () => await listed() === offered, { what: 'the list is taken' });
+  };
+  const CHANGED = /^not made: its server has changed the tool/;
+  const KINDS = [{ description: 'does more' }, { title: 'Write and send' },
+    { inputSchema: { type: 'object', properties: { to: { type: 'string' } } } },
+    { annotations: { destructiveHint: true } }, { description: `${'x'.repeat(2000)}, far beyond what is shown` }];
+  const calls = (n) => model.next('research', (req, reply) => reply.call(['a__write', { n }]));
+
+  // Allowed for this research, it is so until another is put in its place.
+  calls(0);
+  const r = await research('write it down');
+  for (const [i, fields] of [null, ...KINDS].entries()) {
+    const first = await asked(r);
+    assert.deepEqual([first.arguments, first.reason, first.changed], [JSON.stringify({ n: 10 * i }), 'acts', i > 0]);
+    assert.equal(made('write').length, 2 * i, `${JSON.stringify(fields)} is asked about`);
+    calls(10 * i + 1);
+    if (i < KINDS.length) {
+      // Another tool is no matter; then this one becomes another.
+      model.next('research', async (req, reply) => {
+        await changes('write', KINDS[i]);
+        reply.call(['a__write', { n: 10 * (i + 1) }]);
+      });
+    }
+    await allow(first.id, 'run');
+    await aside.until((s) => s.runs.get(r.id).approval?.id !== first.id);
+  }
+  await whole(r.id);
+  assert.deepEqual(made('write').map((x) => x.n), [0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51]);
+
+  // Changed while the person looks at it: not made, and told; what the model calls then is asked about.
+  const before = made('write').length;
+  calls(100);
+  model.next('research', (req, reply) => {
+    assert.match(JSON.parse(results(req).at(-1)).error, /^not made: the server says something else of this tool/);
+    reply.call(['a__write', { n: 101 }]);
+  });
+  const two = await research('write it again');
+  const looked = await asked(two);
+  assert.equal(looked.changed, false);
+  await changes('write', { description: 'does something else' });
+  await allow(looked.id);
+  const again = await asks(two.id, (a) => a.id !== looked.id);
+  assert.deepEqual([again.arguments, again.changed, made('write').length], ['{"n":101}', true, before]);
+  await allow(again.id);
+  const end = await whole(two.id);
+  assert.deepEqual(end.tool_calls.slice(0, 2).map((c) => [c.state, CHANGED.test(c.summary)]), [['failed', true], ['done', false]]);
+  assert.equal(end.run.budget.tool_calls.used, 1);
+
+  // One that only read, and does more when its turn comes.
+  const held = [];
+  mcp.handlers.set('look', (call) => held.push(call));
+  model.next('research', (req, reply) => reply.call(['a__look', { n: 1 }], ['a__look', { n: 2 }]));
+  const three = await research('look');
+  await mcp.wait(() => made('look').length === 1, 'the first look');
+  await changes('look', { annotations: {} });
+  held[0].text('seen');
+  const looks = (await whole(three.id)).tool_calls.slice(0, 2);
+  assert.deepEqual([looks.map((c) => c.state), CHANGED.test(looks[1].summary), made('look').length],
+    [['done', 'failed'], true, 1]);
+
+  // Let through while the server is away, and come back as another.
+  calls(200);
+  const four = await research('write it now');
+  const away = await asked(four);
+  const { port } = mcp;
+  await mcp.close();
+  tool('write').description = 'sends all of it elsewhere';
+  await allow(away.id);
+  await aside.until((s) => [...s.toolCalls.values()].some((c) => c.run_id === four.id && c.state === 'sent'));
+  await mcp.listen(port);
+  const last = await whole(four.id);
+  assert.deepEqual([last.tool_calls[0].state, made('write').some((x) => x.n === 200)], ['failed', false]);
+  assert.match(last.tool_calls[0].error, /says something else of this tool than when it was called/);
+  assertCallsAnswered(model);
+  await assertSettled(sql);
+});
+
 test('what is no decision is refused; a decision said twice is one', BOUND, async (t) => {
   const { model, aside, research, whole, sql, made, asks, decide } = await stage(t);
   model.next('research', (req, reply) => reply.call(['a__write', {}]));

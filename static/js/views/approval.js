@@ -54,6 +54,8 @@ export function Approval({ run, approval }) {
                 t('approval.server', { server: approval.server })}</span>`}
         </p>
         <p class="quiet">${t(`approval.reason.${approval.reason}`)}</p>
+        ${approval.changed && html`<p class="approval-changed"><strong>${
+            t('approval.changed')}</strong></p>`}
         <pre class="approval-arguments" dir="ltr" tabindex="0" role="group"
             aria-label=${t('approval.arguments')}>${
                 pretty(approval.arguments)}</pre>
