@@ -4,6 +4,7 @@
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
 #include "sql/store_change.h"
+#include "sql/store_lease.h"
 #include "sql/store_storage.h"
 
 /* While Runs are at work, changes are read even without a ring (DESIGN 1). */
@@ -19,11 +20,13 @@ static enum rc close_if_ended(struct runtime *rt, struct live *l)
     if (l->flight == NULL && l->works == NULL) {
         return RC_OK;
     }
+    store_lease_mark(rt->lock, l->id);
     rc = store_run_get(rt->store, 0, l->id, false, rt->mem, &run);
     if (rc == RC_NOT_FOUND || (rc == RC_OK && states_run_ended(run.state))) {
         flight_hang_up(l);
         tool_cancel_all(l);
     }
+    store_lease_mark(rt->lock, 0);
     return rc == RC_NOT_FOUND ? RC_OK : rc;
 }
 

@@ -326,9 +326,7 @@ static void carry_out(struct runtime *rt, struct live *l)
         return;
     }
     if (l->effects.send_request != 0) {
-        store_lease_mark(rt->lock, l->id);
         flight_start(rt, l);
-        store_lease_mark(rt->lock, 0);
         l->effects.send_request = 0;
         buf_clear(&l->effects.body);
     }
@@ -340,6 +338,14 @@ static void carry_out(struct runtime *rt, struct live *l)
     for (; jobs != NULL; jobs = jobs->next) {
         tool_start(rt, l, jobs);
     }
+}
+
+/* Whatever it does for the Run may be what brings the runtime down (R29). */
+static void carry_out_marked(struct runtime *rt, struct live *l)
+{
+    store_lease_mark(rt->lock, l->id);
+    carry_out(rt, l);
+    store_lease_mark(rt->lock, 0);
 }
 
 /* Facts of Runs whose transaction was lost stay; so do their marks. */
@@ -409,7 +415,7 @@ enum rc commit_turn(struct runtime *rt, int64_t now)
     for (size_t i = 0; i < n; i++) {
         done[i]->stepped = false;
         if (done[i]->failures == 0) {
-            carry_out(rt, done[i]);
+            carry_out_marked(rt, done[i]);
         }
     }
     if (rt->touched) {

@@ -126,7 +126,17 @@ static void run_get(struct tool_work *w)
 
 static void cancel_get(struct tool_work *w)
 {
+    if (getenv("ASIDE_FAULT_CANCEL") != NULL) {
+        abort();
+    }
     http_cancel(w->own);
+}
+
+void fault_at_settling(void)
+{
+    if (getenv("ASIDE_FAULT_SETTLING") != NULL) {
+        abort();
+    }
 }
 
 #define PASSAGES    20
@@ -222,6 +232,10 @@ int64_t fault_before_send(void)
 void fault_after_send(int64_t n)
 {
     (void)n;
+}
+
+void fault_at_settling(void)
+{
 }
 
 int64_t fault_look_ms(int64_t usual_ms)

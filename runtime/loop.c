@@ -18,6 +18,7 @@
 #include "sql/base/clock.h"
 #include "sql/base/doorbell.h"
 #include "sql/base/log.h"
+#include "sql/store_lease.h"
 
 /* At the end, servers are told of it, and waited for so long. */
 #define MCP_CLOSE_MS 1000
@@ -33,7 +34,11 @@ static void fire_timers(struct runtime *rt, int64_t now)
             l->wake_ms = 0;
             l->dirty = true;
         }
-        tool_expire(l, now);
+        if (l->works != NULL) {
+            store_lease_mark(rt->lock, l->id);
+            tool_expire(l, now);
+            store_lease_mark(rt->lock, 0);
+        }
     }
 }
 

@@ -220,24 +220,32 @@ static enum rc save_if_changed(struct step *s)
     return s->save && !run_over(s) ? run_save(s) : RC_OK;
 }
 
-/* Before anything is done for it: it may go wrong at the first touch (R29). */
-static enum rc end_if_poison(struct step *s)
+/* Nothing more is done for it: it may go wrong at the first touch (R29), and that
+ * of its end as well. */
+static bool is_poison(const struct step *s)
 {
-    return !run_over(s) && s->run.crashes >= CRASHES_MAX
-               ? run_end(s, RUN_FAILED, REASON_CRASHED,
-                         "The runtime went down three times over this.")
-               : RC_OK;
+    return s->run.crashes >= CRASHES_MAX;
+}
+
+static enum rc end_poison(struct step *s)
+{
+    enum rc rc = run_over(s) ? RC_OK
+                             : run_end(s, RUN_FAILED, REASON_CRASHED,
+                                       "The runtime went down three times over "
+                                       "this.");
+
+    return rc == RC_OK ? settle_untouched(s) : rc;
 }
 
 enum rc run_step(struct step *s)
 {
     enum rc rc = load(s);
 
-    if (rc == RC_OK) {
-        rc = end_if_poison(s);
-    }
     if (rc != RC_OK) {
         return rc == RC_NOT_FOUND ? RC_OK : rc;
+    }
+    if (is_poison(s)) {
+        return end_poison(s);
     }
     if (run_over(s)) {
         return settle_ended(s);
@@ -265,7 +273,7 @@ enum rc run_step_shutdown(struct step *s)
     struct request last;
     enum rc rc = load(s);
 
-    if (rc != RC_OK || run_over(s)) {
+    if (rc != RC_OK || run_over(s) || is_poison(s)) {
         return rc == RC_NOT_FOUND ? RC_OK : rc;
     }
     /* What has come by now is not done again. */

@@ -63,5 +63,8 @@ enum rc settle_unsafe(struct step *, const struct request *last,
                       enum effect_cause) RC_MUST_CHECK;
 /* A Run that has ended: close what is under way, settle the rows (R24). */
 enum rc settle_ended(struct step *) RC_MUST_CHECK;
+/* The same for one that has brought the runtime down too often: nothing of what
+ * it has said or got is read. */
+enum rc settle_untouched(struct step *) RC_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 /* settle.c - requests and tool calls that were cut short: interrupted, unknown,
  * or left by a Run that has ended. */
+#include "runtime/fault.h"
 #include "runtime/run_inside.h"
 
 const char settle_unknown[] =
@@ -96,6 +97,14 @@ enum rc settle_unsafe(struct step *s, const struct request *last,
     return rc;
 }
 
+enum rc settle_untouched(struct step *s)
+{
+    s->live->effects.drop_flight = true;
+    s->live->effects.gone = true;
+    return store_run_close_sent(s->rt->store, &s->run,
+                                s->rt->conf.model_max_output_tokens, s->now_ms);
+}
+
 /* A Run that has ended: close what is under way, settle the rows (R24). */
 enum rc settle_ended(struct step *s)
 {
@@ -106,6 +115,7 @@ enum rc settle_ended(struct step *s)
     size_t n = 0;
     enum rc rc = store_request_last(s->rt->store, s->run.id, s->mem, &last);
 
+    fault_at_settling();
     if (rc == RC_OK && last.state == EFFECT_SENT) {
         rc = settle_cut_short(s, &last,
                               flight_is(s->live, last.id) ? EFFECT_INTERRUPTED

@@ -540,3 +540,80 @@ enum rc store_run_skip_planned(struct store *st, const struct run *run,
 {
     return store_effect_skip_planned(st, run, CAUSE_NONE, now_ms);
 }
+
+/* --- what is left of a Run that nothing should touch ----------------------- */
+
+struct left {
+    int64_t id;
+    int64_t input_estimate;
+};
+
+static void read_left(struct dbq *q, struct arena *a, void *item)
+{
+    struct left *l = item;
+
+    (void)a;
+    l->id = db_i64(q, 0);
+    l->input_estimate = db_i64(q, 1);
+}
+
+static enum rc close_requests(struct store *st, const struct run *run,
+                              struct arena *a, int64_t output_tokens,
+                              int64_t now_ms)
+{
+    struct dbq *q = db_use(st->db, STMT_REQUEST_SENT_OF_RUN);
+    struct left *list = NULL;
+    size_t n = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":run", run->id);
+    rc = store_read_list(q, a, read_left, sizeof(*list), &list, &n);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        struct request r = {
+            .id = list[i].id,
+            .state = EFFECT_UNKNOWN,
+            .usage = {.estimate = list[i].input_estimate + output_tokens}};
+
+        rc = store_request_settle(st, run, &r, EFFECT_SENT, now_ms);
+        if (rc == RC_OK) {
+            rc = store_request_count_late(st, run, &r.usage);
+        }
+    }
+    return rc;
+}
+
+static enum rc close_tool_calls(struct store *st, const struct run *run,
+                                struct arena *a, int64_t now_ms)
+{
+    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_SENT_OF_RUN);
+    int64_t *ids = NULL;
+    size_t n = 0;
+    enum rc rc;
+
+    db_bind_i64(q, ":run", run->id);
+    rc = store_read_ids(q, a, &ids, &n);
+    for (size_t i = 0; i < n && rc == RC_OK; i++) {
+        struct tool_call t = {
+            .id = ids[i], .state = EFFECT_UNKNOWN, .summary = ""};
+
+        rc = store_tool_call_move(st, run, &t, EFFECT_SENT, now_ms);
+    }
+    return rc;
+}
+
+enum rc store_run_close_sent(struct store *st, const struct run *run,
+                             int64_t output_tokens, int64_t now_ms)
+{
+    struct arena *a = arena_new(1u << 20);
+    enum rc rc;
+
+    if (a == NULL) {
+        return RC_NOMEM;
+    }
+    rc = close_requests(st, run, a, output_tokens, now_ms);
+    if (rc == RC_OK) {
+        rc = close_tool_calls(st, run, a, now_ms);
+    }
+    arena_free(a);
+    return rc;
+}

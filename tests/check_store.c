@@ -542,6 +542,7 @@ START_TEST(R29_a_crash_counts_once_and_for_the_run_at_work)
 {
     int64_t bad = send_as("me", "k1", "hi", false, RC_OK).run.id;
     int64_t good = send_as("me", "k2", "hi", false, RC_OK).run.id;
+    struct step end = {0};
 
     die_at(bad);
     take_over();
@@ -556,6 +557,13 @@ START_TEST(R29_a_crash_counts_once_and_for_the_run_at_work)
     ck_assert_int_eq(store_lease_take(st, NULL), RC_OK);
     take_over();
     ck_assert_int_eq(crashes_of(bad), 1);
+    /* It counts as well while a Run that has ended is settled. */
+    end.call = call_of("me", "stop");
+    end.id = bad;
+    ck_assert_int_eq(store_tx(st, do_stop, &end), RC_OK);
+    die_at(bad);
+    take_over();
+    ck_assert_int_eq(crashes_of(bad), 2);
 }
 END_TEST
 

@@ -41,7 +41,7 @@ SELECT epoch, renewed_boot_ms,
   FROM lease WHERE id = 1;
 
 -- stmt: RUN_COUNT_CRASH write params=1 cols=0
-UPDATE run SET crashes = crashes + 1 WHERE id = :id AND ended_ms IS NULL;
+UPDATE run SET crashes = crashes + 1 WHERE id = :id;
 
 -- stmt: LEASE_RENEW write params=2 cols=0
 UPDATE lease SET renewed_boot_ms = :boot_ms WHERE id = 1 AND epoch = :epoch;

@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { bin, eventually } from '../support/harness.mjs';
 import { holdWriteLock } from '../support/lock.mjs';
 import { Program } from '../support/process.mjs';
+import { startSite } from '../support/site.mjs';
 import { assertCallsAnswered, assertSettled, shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -154,6 +155,75 @@ test('R29 a tool that takes its runtime down three times ends the Run', BOUND, a
   const end = await whole(r.id);
   assert.equal(end.run.state, 'failed');
   assert.equal(end.run.reason, 'crashed');
+  await assertSettled(sql);
+});
+
+/** Runtimes with this fault, one after the other, until one lives to see it. */
+async function outlived(aside, env, see) {
+  for (let i = 0; i < 8; i++) {
+    const last = another(aside, `${Object.keys(env)}-${i}`, env);
+    last.expected = true;
+    while (last.exit === null) {
+      if (await see()) {
+        return { last, deaths: i };
+      }
+      await sleep(20);
+    }
+  }
+  return assert.fail('it dies again and again, for all');
+}
+
+test('R24 R29 a Run whose end takes its runtime down is closed by the fourth, and others go on', BOUND, async (t) => {
+  const { model, aside, research, send, stop, run, whole, sql } = await started(t);
+  const crashes = (r) => sql(`SELECT crashes FROM run WHERE id = ${r.id.slice(4)}`);
+  const open = (r) => sql(`SELECT (SELECT count(*) FROM request WHERE run_id = run.id AND state = 'sent') +
+    (SELECT count(*) FROM tool_call WHERE run_id = run.id AND state = 'sent') FROM run WHERE id = ${r.id.slice(4)}`);
+  // Stopped while a request, and then a call, is under way.
+  const site = await startSite(t);
+  site.on('/never', site.hold('never'));
+  const hang = ['fault_get', { url: site.url('/never') }];
+  model.next('research', async (req, reply) => {
+    reply.text('x');
+    await reply.hold('held');
+  });
+  const begin = [async () => {
+    await model.held('held');
+  }, async (r) => {
+    await aside.until((s) => [...s.toolCalls.values()].some((c) => c.run_id === r.id && c.state === 'sent'));
+  }];
+  model.on('entry', (req, reply) => reply.answer('Here.'));
+  for (const [i, ready] of begin.entries()) {
+    const r = await research(`the sea ${i}`);
+    await ready(r);
+    await aside.kill('asided');
+    assert.equal((await stop(r.id)).state, 'stopped');
+    assert.equal(await open(r), '1');
+    const { last, deaths } = await outlived(aside, { ASIDE_FAULT_SETTLING: '1' }, async () => await open(r) === '0');
+    assert.deepEqual([deaths, await crashes(r)], [3, '3']);
+    const end = await run(r.id);
+    assert.deepEqual([end.run.state, (end.tool_calls[0] ?? end.requests[0]).state], ['stopped', 'unknown']);
+    assert.equal(end.run.budget.tokens.unknown_requests, i === 0 ? 1 : 0);
+    // The same runtime does what others want of it.
+    assert.equal((await whole((await send('question')).run.id)).run.answer.body, 'Here.');
+    await last.kill();
+    aside.parts.delete(last.name);
+    model.next('research', (req, reply) => reply.call(hang));
+    another(aside, 'asided');
+  }
+  await assertSettled(sql);
+});
+
+test('R29 a call whose end takes its runtime down three times ends the Run', BOUND, async (t) => {
+  const { model, aside, research, run, sql } = await started(t);
+  await aside.kill('asided', 'SIGTERM');
+  const site = await startSite(t);
+  site.on('/never', site.hold('never'));
+  const hang = ['fault_get_soon', { url: site.url('/never') }];
+  model.on('research', (req, reply) => reply.call(hang));
+  const r = await research('the sea');
+  const { deaths } = await outlived(aside, { ASIDE_FAULT_CANCEL: '1' }, async () => (await run(r.id)).run.state !== 'running');
+  const end = await run(r.id);
+  assert.deepEqual([deaths, end.run.state, end.run.reason], [3, 'failed', 'crashed']);
   await assertSettled(sql);
 });
 
