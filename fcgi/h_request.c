@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "fcgi/handlers.h"
 #include "fcgi/read.h"
 #include "fcgi/reply.h"
@@ -43,4 +45,26 @@ enum serve_then h_request_input(struct ask *ask)
     }
     buf_free(&input);
     return then;
+}
+
+/* Exactly what the model sent, JSON or not. */
+enum serve_then h_call_arguments(struct ask *ask)
+{
+    struct tool_call call;
+    struct read read;
+    enum rc rc = read_begin(ask, &read);
+
+    if (rc != RC_OK) {
+        return reply_rc(ask->req, rc);
+    }
+    rc = RC_NOT_FOUND;
+    if (read.account_id != 0) {
+        rc = store_tool_call_get(ask->store, read.account_id, ask->id,
+                                 ask->arena, &call);
+    }
+    read_end(ask);
+    return rc == RC_OK
+               ? reply_bytes(ask->req, "text/plain; charset=utf-8", NULL,
+                             call.arguments, strlen(call.arguments))
+               : reply_rc(ask->req, rc);
 }

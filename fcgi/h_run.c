@@ -7,6 +7,10 @@
 
 #define PAGE_DEFAULT 50
 #define PAGE_MAX     200
+/* Code points of all arguments, and of all sources, in the read of one Run: it
+ * fits its reply and its memory however many there are. */
+#define ARGUMENTS_CHARS INT64_C(1000000)
+#define SOURCES_CHARS   INT64_C(4000000)
 
 /* --- list ------------------------------------------------------------------
  */
@@ -96,6 +100,37 @@ struct whole {
     size_t n_sources;
 };
 
+/* Of each of n texts as much as is shown of one, or an equal part of all. */
+static int64_t chars_each(int64_t n, int64_t most, int64_t all)
+{
+    return n * most <= all ? most : all / n;
+}
+
+static enum rc read_calls(const struct ask *ask, struct whole *w)
+{
+    int64_t n = 0;
+    enum rc rc = store_tool_call_count(ask->store, ask->id, &n);
+
+    return rc == RC_OK
+               ? store_tool_call_shown_of_run(
+                     ask->store, ask->id,
+                     chars_each(n, VIEW_ARGUMENT_CHARS, ARGUMENTS_CHARS),
+                     ask->arena, &w->calls, &w->n_calls)
+               : rc;
+}
+
+static enum rc read_sources(const struct ask *ask, struct whole *w)
+{
+    int64_t n = 0;
+    enum rc rc = store_source_count(ask->store, ask->id, &n);
+
+    return rc == RC_OK ? store_source_of_run(
+                             ask->store, ask->id,
+                             chars_each(n, VIEW_SOURCE_CHARS, SOURCES_CHARS),
+                             ask->arena, &w->sources, &w->n_sources)
+                       : rc;
+}
+
 static enum rc read_whole(const struct ask *ask, struct whole *w)
 {
     struct arena *a = ask->arena;
@@ -110,16 +145,14 @@ static enum rc read_whole(const struct ask *ask, struct whole *w)
                                   &w->n_requests);
     }
     if (rc == RC_OK) {
-        rc = store_tool_call_of_run(ask->store, ask->id, a, &w->calls,
-                                    &w->n_calls);
+        rc = read_calls(ask, w);
     }
     if (rc == RC_OK) {
         rc = store_handoff_of_run(ask->store, ask->id, a, &w->handoffs,
                                   &w->n_handoffs);
     }
     if (rc == RC_OK) {
-        rc = store_source_of_run(ask->store, ask->id, VIEW_SOURCE_CHARS, a,
-                                 &w->sources, &w->n_sources);
+        rc = read_sources(ask, w);
     }
     return rc;
 }

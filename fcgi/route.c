@@ -37,6 +37,7 @@ static const struct route ROUTE[] = {
     {REQ_POST, V1 "/approvals/{appr}", ROUTE_WRITE, h_approval_decide},
     {REQ_GET, V1 "/runs/{run}/report", ROUTE_READ, h_report_get},
     {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
+    {REQ_GET, V1 "/calls/{call}/arguments", ROUTE_READ, h_call_arguments},
     {REQ_GET, V1 "/search", ROUTE_READ, h_search},
     {REQ_GET, V1 "/changes", ROUTE_READ, h_changes_get},
     {REQ_GET, V1 "/audit", ROUTE_READ, h_audit_list},
@@ -62,6 +63,7 @@ static bool match_id(const char *name, size_t name_len, const char *text,
         {"{conv}", ID_CONVERSATION}, {"{run}", ID_RUN},
         {"{req}", ID_REQUEST},       {"{sess}", ID_SESSION},
         {"{tok}", ID_TOKEN},         {"{appr}", ID_APPROVAL},
+        {"{call}", ID_TOOL_CALL},
     };
     char copy[ID_TEXT_BYTES];
 

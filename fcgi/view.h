@@ -30,8 +30,10 @@ void view_approval(struct json_out *, const struct approval *);
 void view_handoff(struct json_out *, const struct handoff *);
 void view_request(struct json_out *, const struct request *);
 void view_tool_call(struct json_out *, const struct tool_call *);
-/* With as much of the text as is shown of one; a Run may have hundreds. */
-#define VIEW_SOURCE_CHARS 16384
+/* As much as is shown of one text of a source, or of a call's arguments; a Run
+ * may have hundreds. */
+#define VIEW_SOURCE_CHARS   16384
+#define VIEW_ARGUMENT_CHARS 16384
 void view_source(struct json_out *, const struct source *);
 void view_notification(struct json_out *, const struct notification *);
 

@@ -39,7 +39,8 @@ static enum rc read_thing(struct store *st, const struct change *c,
     case CHANGE_REQUEST_UPDATED:
         return store_request_get(st, account, c->ref, a, &t->request);
     case CHANGE_TOOL_CALL_UPDATED:
-        return store_tool_call_get(st, account, c->ref, a, &t->tool_call);
+        return store_tool_call_shown(st, account, c->ref, VIEW_ARGUMENT_CHARS,
+                                     a, &t->tool_call);
     case CHANGE_SOURCE_ADDED:
         return store_source_get(st, account, c->ref, VIEW_SOURCE_CHARS, a,
                                 &t->source);

@@ -62,6 +62,7 @@ void view_tool_call(struct json_out *json, const struct tool_call *c)
     json_kstr(json, "name", c->name);
     /* A text: what a model sends need not be JSON. */
     json_kstr(json, "arguments", c->arguments);
+    json_kbool(json, "arguments_cut", c->arguments_cut);
     json_kstr(json, "state", states_text(LIST_EFFECT_STATE, (int)c->state));
     json_kstr(json, "cause", states_text(LIST_EFFECT_CAUSE, (int)c->cause));
     json_kstr(json, "summary", c->summary);

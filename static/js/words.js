@@ -80,6 +80,10 @@ export function toolWords(name) {
 /** Look-ups whose first argument says nothing more. */
 const PLAIN = /^deliver_report$|_research$/;
 
+/** An object of the first member of one that is cut short, if it is a text.
+ *  @param {string} cut */
+const firstOf = (cut) => cut.replace(/^(\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*"(?:[^"\\]|\\["\\/bfnrt]|\\u[\da-fA-F]{4})*)[^]*$/, '$1"}');
+
 /** The argument that says most: what was searched for, or read; or ''.
  *  @param {import('./types.js').ToolCall} call */
 export function subjectOf(call) {
@@ -89,7 +93,7 @@ export function subjectOf(call) {
     let all = call.arguments;
     if (typeof all === 'string') {
         try {
-            all = JSON.parse(all);
+            all = JSON.parse(call.arguments_cut ? firstOf(all) : all);
         } catch {
             return '';
         }

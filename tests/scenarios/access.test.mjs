@@ -188,6 +188,7 @@ test("another account's things are not there, on every route with an id", BOUND,
   const things = {
     conv, run: id, name: 'mine.md', sess: session.id, appr: approval.id,
     req: (await api('GET', `/runs/${id}`)).json.requests[0].id,
+    call: (await api('GET', `/runs/${id}`)).json.tool_calls[0].id,
     tok: (await api('GET', '/tokens')).json.tokens[0].id,
   };
   const withId = (await routes()).filter((r) => r.pattern.includes('{'));

@@ -29,6 +29,45 @@ test('CASES G-9: broken arguments are refused each by itself; siblings run', BOU
   await assertSettled(sql);
 });
 
+test('however much a model sends, the Run can be read, and its changes followed', BOUND, async (t) => {
+  const { model, aside, research, whole, sql } = await started(t);
+  const calls = Array.from({ length: 64 }, (_, i) => [`made_up_${i}`, { query: 'tides', i }]);
+  for (let i = 0; i < 3; i++) {
+    model.next('research', (req, reply) => reply.call(...calls));
+  }
+  const r = await research('the sea');
+  const small = await whole(r.id);
+  assert.equal(small.tool_calls.length, 3 * 64 + 1);
+  assert.deepEqual([small.tool_calls[0].arguments, small.tool_calls[0].arguments_cut], ['{"query":"tides","i":0}', false]);
+  // A megabyte of result each: it is in no change.
+  const id = r.id.slice(4);
+  await sql(`UPDATE tool_call SET result = hex(zeroblob(500000)) WHERE run_id = ${id} AND id % 3 = 0`);
+  const seen = new Set();
+  for (let after = 0, more = true; more;) {
+    const { status, json, text } = await aside.api('GET', `/changes?after=${after}&wait=0`);
+    assert.equal(status, 200, text);
+    json.changes.forEach((c) => seen.add(c.tool_call?.id));
+    more = json.changes.length > 0;
+    after = json.next;
+  }
+  assert.ok(small.tool_calls.every((c) => seen.has(c.id)));
+  // 256 KiB of arguments each, and the sources of a long chain: each is cut.
+  await sql(`UPDATE tool_call SET arguments = '{"query":"' || replace(hex(zeroblob(65400)), '00', '水\\"') || '"}' WHERE run_id = ${id};
+    WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    INSERT INTO source (run_id, tool_call_id, n, passage, title, location, heading, body)
+    SELECT ${id}, (SELECT min(id) FROM tool_call WHERE run_id = ${id}), i + 3000, i, 'Sea', 'mcp:a/b', '', replace(hex(zeroblob(600)), '00', '水水')
+      FROM n`);
+  const read = await aside.api('GET', `/runs/${r.id}`);
+  assert.deepEqual([read.status, read.json.tool_calls.length, read.json.sources.length], [200, 193, 20000]);
+  assert.ok(read.text.length < 20e6, `${read.text.length}`);
+  const exact = await aside.api('GET', `/calls/${read.json.tool_calls[0].id}/arguments`);
+  assert.deepEqual([exact.status, exact.headers['content-type'], exact.text],
+    [200, 'text/plain; charset=utf-8', `{"query":"${'水\\"'.repeat(65400)}"}`]);
+  for (const call of read.json.tool_calls) {
+    assert.ok(call.arguments_cut && call.arguments.length > 4000 && exact.text.startsWith(call.arguments), call.id);
+  }
+});
+
 test('CASES G-9: an operation with arguments that are no object is refused', BOUND, async (t) => {
   for (const args of ['', '[]', '"x"', '3', '{"title":']) {
     await t.test(args || 'empty', async (tt) => {
