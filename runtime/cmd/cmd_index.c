@@ -5,6 +5,7 @@
 
 #include "runtime/cmd/cmd.h"
 #include "runtime/document/library_index.h"
+#include "sql/store_audit.h"
 
 #define NUMBER_BYTES 32
 #define USAGE        "[-c file] [-w] [--json]"
@@ -84,6 +85,26 @@ static bool folders_are_known(const struct cmd *cmd)
     return cmd->wait || cmd->conf.library[0] != '\0';
 }
 
+static enum rc add_line(struct store *st, void *arg)
+{
+    const struct store_call call = cmd_call(arg, NULL);
+
+    return store_audit_call(st, &call, 0, AUDIT_LIBRARY_INDEX, ID_RUN, 0);
+}
+
+/* Who did it by hand, in the audit log; where there is no database yet, there is
+ * none. */
+static int log_it(struct cmd *cmd)
+{
+    enum rc rc =
+        cmd->store == NULL ? RC_OK : store_tx(cmd->store, add_line, cmd);
+
+    return rc == RC_OK ? CMD_DONE
+                       : cmd_fail_rc("the library was indexed, but that is not "
+                                     "in the audit log",
+                                     rc);
+}
+
 static int run(struct cmd *cmd)
 {
     struct library_index_counts counts;
@@ -94,6 +115,7 @@ static int run(struct cmd *cmd)
         .busy_ms = cmd->conf.busy_timeout_ms,
         .wait_ms = cmd->wait ? WAIT_MS : 0};
     enum rc rc = library_index_run(&options, &counts);
+    int logged;
     int status = CMD_DONE;
 
     if (rc == RC_CONFLICT && !cmd->wait) {
@@ -106,6 +128,7 @@ static int run(struct cmd *cmd)
                           : LIBRARY_INDEX_EXIT_FAILED +
                                 (int)(rc == RC_CONFLICT ? RC_BUSY : rc);
     }
+    logged = log_it(cmd);
     if (cmd->json) {
         status = cmd_print_json(put_counts, &counts);
     } else {
@@ -116,13 +139,16 @@ static int run(struct cmd *cmd)
                               "documents were left as they are\n");
     }
     return status == CMD_DONE && counts.folders_failed > 0 ? CMD_FAILED
+           : status == CMD_DONE                            ? logged
                                                            : status;
 }
 
-/* Nothing is brought up to date below the programs of an older Aside. */
+/* Nothing is brought up to date below the programs of an older Aside. The runtime,
+ * which says -w, does that and logs nothing: it was asked by an action that is
+ * logged, or by nobody. */
 static int refuse_older(struct cmd *cmd)
 {
-    enum rc rc = cmd_try_store(cmd, CMD_LOOK);
+    enum rc rc = cmd_try_store(cmd, CMD_CHANGE);
 
     return rc == RC_OK || rc == RC_NOT_FOUND
                ? CMD_DONE

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-import { bin } from '../support/harness.mjs';
+import { bin, eventually } from '../support/harness.mjs';
 import { shelf, started } from '../support/started.mjs';
 import { BOUND } from '../support/patience.mjs';
 
@@ -85,6 +85,12 @@ test('every control action is in the audit log once, with who, what and from whe
   assert.deepEqual(await did('library.index'), by(null));
   await aside.api('DELETE', '/library/files/private-name.md');
   assert.deepEqual(await did('library.remove'), by(null));
+  // By hand it is nobody's account's; nothing is logged where another run is at work.
+  await eventually(async () => /^indexed/.test((await run(bin('aside'), ['index'], { env: aside.env })).stdout),
+    { what: 'it is indexed by hand' });
+  const byHand = (await run(bin('aside'), ['audit'], { env: aside.env })).stdout.split('\n').map((x) => x.split('\t').slice(1));
+  assert.deepEqual(byHand.filter((x) => x[0]?.startsWith('command')),
+    [[`command:${process.getuid()}`, '-', 'library.index', '-', '-', '-']]);
   await ended((await send('And one more')).run.id);
   await aside.api('DELETE', `/conversations/${conv}`);
   assert.deepEqual(await did('conversation.delete'), by(conv));
