@@ -100,8 +100,6 @@ struct mcp_endpoint mcp_session_endpoint(const struct mcp_server *);
 void mcp_session_begin(struct mcp_server *);
 /* The server cannot be reached or used: its session is given up, and begun
  * again later. */
-void mcp_session_fail(struct mcp_server *, const char *why,
-                      int64_t retry_after_ms);
 void mcp_session_fail_end(struct mcp_server *, const struct mcp_exchange_end *);
 /* How a call went, for the state that is shown: a key that is refused in it (401)
  * shows until a call is answered. The session goes on; others may do without. */

@@ -76,8 +76,8 @@ static void drop_session(struct mcp_server *s)
     s->phase = MCP_IDLE;
 }
 
-void mcp_session_fail(struct mcp_server *s, const char *why,
-                      int64_t retry_after_ms)
+/* The server cannot be reached or used. */
+static void fail(struct mcp_server *s, const char *why, int64_t retry_after_ms)
 {
     bool news = s->failures == 0 || strcmp(s->error, why) != 0;
     int64_t ms = pause_ms(++s->failures);
@@ -98,9 +98,8 @@ void mcp_session_fail(struct mcp_server *s, const char *why,
 void mcp_session_fail_end(struct mcp_server *s,
                           const struct mcp_exchange_end *e)
 {
-    mcp_session_fail(
-        s, e->detail[0] != '\0' ? e->detail : "it ended without an answer",
-        e->retry_after_ms);
+    fail(s, e->detail[0] != '\0' ? e->detail : "it ended without an answer",
+         e->retry_after_ms);
     if (e->status == 401 || e->status == 403) {
         s->state = ENDPOINT_UNAUTHORIZED;
     }
@@ -250,11 +249,10 @@ static void ask(struct mcp_server *s, enum rc built, const struct buf *body,
     }
     if (built != RC_OK) {
         s->x = NULL;
-        mcp_session_fail(s,
-                         built == RC_INVALID
-                             ? "its url, token or header cannot be sent"
-                             : "no memory",
-                         RETRY_MOST_MS);
+        fail(s,
+             built == RC_INVALID ? "its url, token or header cannot be sent"
+                                 : "no memory",
+             RETRY_MOST_MS);
     }
 }
 
@@ -318,7 +316,7 @@ static void greeting_end(void *ctx, const struct mcp_exchange_end *e)
     } else if (s->greeted) {
         (void)snprintf(why, sizeof(why), "it speaks revision %s alone",
                        s->hello.version);
-        mcp_session_fail(s, why, RETRY_MOST_MS);
+        fail(s, why, RETRY_MOST_MS);
     } else if (offered != NULL && strcmp(offered, mcp_message_version) != 0 &&
                !s->is_older) {
         /* Once: a server that refuses what it has offered is given up. */
@@ -326,7 +324,7 @@ static void greeting_end(void *ctx, const struct mcp_exchange_end *e)
         greet(s, offered);
     } else if (e->enough) {
         (void)snprintf(why, sizeof(why), "%s", s->error);
-        mcp_session_fail(s, why, e->retry_after_ms);
+        fail(s, why, e->retry_after_ms);
     } else {
         mcp_session_fail_end(s, e);
     }
@@ -431,7 +429,7 @@ static void end_list(struct mcp_server *s)
     s->cursor = NULL;
     s->last_cursor = NULL;
     if (mcp_take_tools(s, &changed) != RC_OK) {
-        mcp_session_fail(s, "no memory", RETRY_MOST_MS);
+        fail(s, "no memory", RETRY_MOST_MS);
         return;
     }
     if (s->phase == MCP_READY) {
@@ -471,7 +469,7 @@ static void list_end(void *ctx, const struct mcp_exchange_end *e)
         take_page(s);
     } else if (e->enough) {
         (void)snprintf(why, sizeof(why), "%s", s->error);
-        mcp_session_fail(s, why, e->retry_after_ms);
+        fail(s, why, e->retry_after_ms);
     } else if (e->status == 404 && s->phase == MCP_READY) {
         mcp_session_lost(s);
     } else {
