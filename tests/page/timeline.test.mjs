@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { atWork, cacheUse, events } from '../../static/js/timeline.js';
+import { subjectOf } from '../../static/js/words.js';
 import { handoff, run } from './things.mjs';
 
 const entry = (value) => ({ at: 1, value });
@@ -65,4 +66,14 @@ test('what came from the cache counts over the requests that tell of it', () => 
   assert.equal(cacheUse(details({ requests: [used(100, null), used(null, null), request()] })), null);
   assert.deepEqual(cacheUse(details({ requests: [used(100, 0), used(300, 200), used(1000, null)] })),
     { cached: 200, input: 400 });
+});
+
+test('the subject of a call is told of arguments that are cut short, wherever that is', () => {
+  const of = (text, cut = true) => subjectOf(call({ arguments: text, arguments_cut: cut }).value);
+  for (const [text, subject] of [['{"query":"tides and', 'tides and'], ['{"query":"a\\"b\\u00', 'a"b'],
+    ['{"query":"c\\', 'c'], ['{"query":"tides","n":[1,2', 'tides'], ['{ "a\\"b" : "x"}', 'x'], ['{"n":[1,2', ''], ['{"qu', '']]) {
+    assert.equal(of(text), subject, text);
+  }
+  assert.equal(of('{"query":"whole"}', false), 'whole');
+  assert.equal(of('{"query":"broken', false), '');
 });
