@@ -47,10 +47,18 @@ enum serve_then h_request_input(struct ask *ask)
     return then;
 }
 
-/* Exactly what the model sent, JSON or not. */
+/* Exactly what it is, whatever is shown of it elsewhere. */
+static enum serve_then reply_text(struct ask *ask, enum rc rc, const char *text)
+{
+    return rc == RC_OK ? reply_bytes(ask->req, "text/plain; charset=utf-8",
+                                     NULL, text, strlen(text))
+                       : reply_rc(ask->req, rc);
+}
+
+/* As the model sent them, JSON or not. */
 enum serve_then h_call_arguments(struct ask *ask)
 {
-    struct tool_call call;
+    struct tool_call call = {.arguments = ""};
     struct read read;
     enum rc rc = read_begin(ask, &read);
 
@@ -63,8 +71,23 @@ enum serve_then h_call_arguments(struct ask *ask)
                                  ask->arena, &call);
     }
     read_end(ask);
-    return rc == RC_OK
-               ? reply_bytes(ask->req, "text/plain; charset=utf-8", NULL,
-                             call.arguments, strlen(call.arguments))
-               : reply_rc(ask->req, rc);
+    return reply_text(ask, rc, call.arguments);
+}
+
+enum serve_then h_source_text(struct ask *ask)
+{
+    struct source source = {.body = ""};
+    struct read read;
+    enum rc rc = read_begin(ask, &read);
+
+    if (rc != RC_OK) {
+        return reply_rc(ask->req, rc);
+    }
+    rc = RC_NOT_FOUND;
+    if (read.account_id != 0) {
+        rc = store_source_get(ask->store, read.account_id, ask->id,
+                              SOURCE_WHOLE, ask->arena, &source);
+    }
+    read_end(ask);
+    return reply_text(ask, rc, source.body);
 }

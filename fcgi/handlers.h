@@ -44,6 +44,7 @@ enum serve_then h_library_remove(struct ask *);
 enum serve_then h_report_get(struct ask *);
 enum serve_then h_request_input(struct ask *);
 enum serve_then h_call_arguments(struct ask *);
+enum serve_then h_source_text(struct ask *);
 
 enum serve_then h_changes_get(struct ask *);
 /* For struct park_options: what a parked poll is told. */

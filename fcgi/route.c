@@ -38,6 +38,7 @@ static const struct route ROUTE[] = {
     {REQ_GET, V1 "/runs/{run}/report", ROUTE_READ, h_report_get},
     {REQ_GET, V1 "/requests/{req}/input", ROUTE_READ, h_request_input},
     {REQ_GET, V1 "/calls/{call}/arguments", ROUTE_READ, h_call_arguments},
+    {REQ_GET, V1 "/sources/{src}/text", ROUTE_READ, h_source_text},
     {REQ_GET, V1 "/search", ROUTE_READ, h_search},
     {REQ_GET, V1 "/changes", ROUTE_READ, h_changes_get},
     {REQ_GET, V1 "/audit", ROUTE_READ, h_audit_list},
@@ -63,7 +64,7 @@ static bool match_id(const char *name, size_t name_len, const char *text,
         {"{conv}", ID_CONVERSATION}, {"{run}", ID_RUN},
         {"{req}", ID_REQUEST},       {"{sess}", ID_SESSION},
         {"{tok}", ID_TOKEN},         {"{appr}", ID_APPROVAL},
-        {"{call}", ID_TOOL_CALL},
+        {"{call}", ID_TOOL_CALL},    {"{src}", ID_SOURCE},
     };
     char copy[ID_TEXT_BYTES];
 

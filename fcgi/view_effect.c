@@ -84,5 +84,6 @@ void view_source(struct json_out *json, const struct source *s)
     json_kstr(json, "location", s->location);
     json_kstr(json, "heading", s->heading);
     json_kstr(json, "text", s->body);
+    json_kbool(json, "text_cut", s->body_cut);
     json_close_object(json);
 }

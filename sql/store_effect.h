@@ -79,7 +79,11 @@ struct source {
     const char *location;
     const char *heading;
     const char *body;
+    bool body_cut; /* it is longer than what was wanted of it */
 };
+
+/* All of a text, in code points. */
+#define SOURCE_WHOLE INT32_MAX
 
 struct note {
     int64_t id;

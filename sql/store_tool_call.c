@@ -316,6 +316,7 @@ static void read_source(struct dbq *q, struct arena *a, void *item)
     s->location = db_text(q, 6, a);
     s->heading = db_text(q, 7, a);
     s->body = db_text(q, 8, a);
+    s->body_cut = db_i64(q, 9) != 0;
 }
 
 enum rc store_source_get(struct store *st, int64_t account_id, int64_t id,

@@ -29,6 +29,8 @@ static const struct row ROW[] = {
      "/api/v1/requests/{req}/input", 5},
     {REQ_GET, "/api/v1/calls/call_5/arguments", ROUTE_FOUND,
      "/api/v1/calls/{call}/arguments", 5},
+    {REQ_GET, "/api/v1/sources/src_5/text", ROUTE_FOUND,
+     "/api/v1/sources/{src}/text", 5},
     {REQ_GET, "/api/v1/conversations/run_3", ROUTE_NO_PATH, "", 0},
     {REQ_GET, "/api/v1/conversations/conv_03", ROUTE_NO_PATH, "", 0},
     {REQ_GET, "/api/v1/conversations/conv_", ROUTE_NO_PATH, "", 0},

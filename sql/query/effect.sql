@@ -222,14 +222,14 @@ INSERT INTO source (run_id, tool_call_id, n, passage, title, location, heading,
                     body)
 VALUES (:run, :tool_call, :n, :passage, :title, :location, :heading, :body);
 
--- stmt: SOURCE_GET read params=3 cols=9
+-- stmt: SOURCE_GET read params=3 cols=10
 SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
-       s.heading, substr(s.body, 1, :chars)
+       s.heading, substr(s.body, 1, :chars), length(s.body) > :chars
   FROM source AS s
   JOIN run ON run.id = s.run_id
  WHERE s.id = :id AND (run.account_id = :account OR :account = 0);
 
--- stmt: SOURCE_OF_RUN read scan params=2 cols=9
+-- stmt: SOURCE_OF_RUN read scan params=2 cols=10
 -- Those of the Runs that it goes on from among them. Of each text no more than
 -- :chars code points.
 WITH RECURSIVE chain (id) AS (
@@ -238,7 +238,7 @@ WITH RECURSIVE chain (id) AS (
     SELECT run.continues FROM chain JOIN run ON run.id = chain.id
      WHERE run.continues IS NOT NULL)
 SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
-       s.heading, substr(s.body, 1, :chars)
+       s.heading, substr(s.body, 1, :chars), length(s.body) > :chars
   FROM chain JOIN source AS s ON s.run_id = chain.id
  ORDER BY s.n;
 
@@ -250,14 +250,14 @@ WITH RECURSIVE chain (id) AS (
      WHERE run.continues IS NOT NULL)
 SELECT count(*) FROM chain JOIN source AS s ON s.run_id = chain.id;
 
--- stmt: SOURCE_BY_NUMBER read scan params=2 cols=9
+-- stmt: SOURCE_BY_NUMBER read scan params=2 cols=10
 WITH RECURSIVE chain (id) AS (
     VALUES (:run)
     UNION ALL
     SELECT run.continues FROM chain JOIN run ON run.id = chain.id
      WHERE run.continues IS NOT NULL)
 SELECT s.id, s.run_id, s.tool_call_id, s.n, s.passage, s.title, s.location,
-       s.heading, s.body
+       s.heading, s.body, 0
   FROM chain JOIN source AS s ON s.run_id = chain.id
  WHERE s.n = :n
  LIMIT 1;

@@ -274,6 +274,10 @@ export const stop = (run, key) => post(`runs/${id(run)}/stop`, {}, key);
 export const reportUrl = (run, format) =>
     new URL(`runs/${id(run)}/report?format=${format}`, API).href;
 
+/** A passage whole, as the Run keeps it. @param {string} source */
+export const sourceUrl = (source) =>
+    new URL(`sources/${id(source)}/text`, API).href;
+
 /** The interface's texts. @param {string} lang */
 export async function texts(lang) {
     const response = await fetch(new URL(`text/${lang}.json`, FILES),

@@ -150,6 +150,8 @@ export interface Source {
     location: string;
     heading: string;
     text: string;
+    /** It is longer; whole at sources/{id}/text. */
+    text_cut: boolean;
 }
 
 export interface Change {

@@ -9,6 +9,8 @@ import { startSite } from '../support/site.mjs';
 import { browserTest, stage } from './browser.mjs';
 
 const QUESTION = 'How high is the tide?';
+/** More than is shown beside its number. */
+const LONG = `The gauge of Kiel reads 0.1 metres. ${'It is read each hour. '.repeat(40)}This was at noon.`;
 
 /** What the model was told, of all its calls. */
 const told = (req) => req.body.messages.filter((m) => m.role === 'tool')
@@ -19,7 +21,7 @@ async function staged(t, browser) {
     '/tides.html': '<title>Tides</title><h1>Heights</h1><p>The tide at Saint-Malo is 12.2 metres.</p>',
   });
   const tools = await ScriptedMcp.start({ t });
-  tools.tool('gauge', { readOnlyHint: true }, (call) => call.text('The gauge of Kiel reads 0.1 metres.'));
+  tools.tool('gauge', { readOnlyHint: true }, (call) => call.text(LONG));
   const all = await stage(t, browser, {
     'web.fetch': 'on', 'web.allow': '127.0.0.1', 'mcp.gauges.url': tools.url,
     'mcp.gauges.token': 'SECRET-1',
@@ -54,7 +56,11 @@ browserTest('citations of a web page and of a server of tools open with their pa
 
     await cites.nth(1).focus();
     await passage.getByText('The gauge of Kiel reads 0.1 metres.').waitFor();
-    assert.equal(await passage.getByRole('link').count(), 0);
+    assert.doesNotMatch(await passage.innerText(), /at noon/);
+    await page.picture('70-long-passage');
+    const [whole] = await Promise.all([page.tab.context().waitForEvent('page'),
+      passage.getByRole('link', { name: 'The whole passage' }).click()]);
+    assert.equal(await whole.locator('body').innerText(), LONG);
   });
 
 browserTest('the panel tells what tools depend on, in both languages, without their keys',

@@ -185,10 +185,13 @@ test("another account's things are not there, on every route with an id", BOUND,
   const { headers, session } = await login(secrets.me);
   assert.equal((await aside.api('PUT', '/library/files/mine.md', 'My words', {
     headers: { ...mine, 'content-type': 'text/markdown' } })).status, 201);
+  await sql(`INSERT INTO source (run_id, tool_call_id, n, passage, title, location, heading, body)
+    SELECT ${id.slice(4)}, min(id), 1, 'p', 'Tides', 'tides.md', '', 'The moon.' FROM tool_call`);
   const things = {
     conv, run: id, name: 'mine.md', sess: session.id, appr: approval.id,
     req: (await api('GET', `/runs/${id}`)).json.requests[0].id,
     call: (await api('GET', `/runs/${id}`)).json.tool_calls[0].id,
+    src: (await api('GET', `/runs/${id}`)).json.sources[0].id,
     tok: (await api('GET', '/tokens')).json.tokens[0].id,
   };
   const withId = (await routes()).filter((r) => r.pattern.includes('{'));

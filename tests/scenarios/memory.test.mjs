@@ -121,7 +121,9 @@ test('R13 R15 60 rounds of 200 KB: the prompt keeps its bound, and nothing that 
 
   // The Run is still read whole, and quickly: its texts are kept, not all sent.
   assert.equal(end.sources.length, 20 * ROUNDS);
-  assert.equal((await run(r.id)).sources.at(-1).text.length, 10000);
+  const { id: newest, text: shown, text_cut: cut } = (await run(r.id)).sources.at(-1);
+  const passage = (await aside.api('GET', `/sources/${newest}/text`)).text;
+  assert.deepEqual([passage.length, cut, passage.startsWith(shown)], [10000, true, true]);
   assertCallsAnswered(model);
   for (const q of end.requests.slice(-3)) {
     const sent = (await aside.api('GET', `/requests/${q.id}/input`)).text;

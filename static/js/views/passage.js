@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
+import { sourceUrl } from '../api.js';
 import { t } from '../i18n.js';
 import { html, useApp } from '../html.js';
 import { headingOf } from '../words.js';
@@ -25,6 +26,15 @@ function placeOf(location) {
     return /^https?:\/\//.test(location)
         ? html`<a href=${location} target="_blank"
             rel="noopener noreferrer">${location}</a>` : location;
+}
+
+/** Its beginning, and where all of it is. @param {import('../types.js').Source} source */
+function textOf({ id, text, text_cut: cut }) {
+    const more = cut || text.length > TEXT_CHARS;
+    return html`<p class="passage-text" dir="auto">${
+        more ? `${text.slice(0, TEXT_CHARS)}…` : text}</p>
+        ${more ? html`<p class="passage-more"><a href=${sourceUrl(id)}
+            target="_blank">${t('source.whole')}</a></p>` : null}`;
 }
 
 /** @param {string} run @param {HTMLElement} anchor */
@@ -138,9 +148,7 @@ export function Passage() {
         ${source ? html`<p class="passage-title" dir="auto">
                 <span class="number">${source.n}</span> ${source.title}</p>
             <p class="quiet" dir="auto">${headingOf(source)}</p>
-            <p class="passage-text" dir="auto">${
-                source.text.length > TEXT_CHARS
-                    ? `${source.text.slice(0, TEXT_CHARS)}…` : source.text}</p>
+            ${textOf(source)}
             <p class="quiet passage-place">${placeOf(source.location)}</p>`
             : html`<p class="quiet">${missing ? t('source.loading')
                 : t('source.none', { n: now.n })}</p>`}
