@@ -47,9 +47,45 @@ enum serve_then h_request_input(struct ask *ask)
     return then;
 }
 
-/* Exactly what it is, whatever is shown of it elsewhere. */
-static enum serve_then reply_text(struct ask *ask, enum rc rc, const char *text)
+/* --- texts whole, whatever is shown of them elsewhere ---------------------- */
+
+static enum rc find_arguments(const struct ask *ask, int64_t account_id,
+                              const char **text)
 {
+    struct tool_call call = {.arguments = ""};
+    enum rc rc =
+        store_tool_call_get(ask->store, account_id, ask->id, ask->arena, &call);
+
+    *text = call.arguments;
+    return rc;
+}
+
+static enum rc find_passage(const struct ask *ask, int64_t account_id,
+                            const char **text)
+{
+    struct source source = {.body = ""};
+    enum rc rc = store_source_get(ask->store, account_id, ask->id, SOURCE_WHOLE,
+                                  ask->arena, &source);
+
+    *text = source.body;
+    return rc;
+}
+
+static enum serve_then reply_text(struct ask *ask,
+                                  enum rc (*find)(const struct ask *,
+                                                  int64_t account_id,
+                                                  const char **text))
+{
+    const char *text = "";
+    struct read read;
+    enum rc rc = read_begin(ask, &read);
+
+    if (rc != RC_OK) {
+        return reply_rc(ask->req, rc);
+    }
+    rc =
+        read.account_id != 0 ? find(ask, read.account_id, &text) : RC_NOT_FOUND;
+    read_end(ask);
     return rc == RC_OK ? reply_bytes(ask->req, "text/plain; charset=utf-8",
                                      NULL, text, strlen(text))
                        : reply_rc(ask->req, rc);
@@ -58,36 +94,10 @@ static enum serve_then reply_text(struct ask *ask, enum rc rc, const char *text)
 /* As the model sent them, JSON or not. */
 enum serve_then h_call_arguments(struct ask *ask)
 {
-    struct tool_call call = {.arguments = ""};
-    struct read read;
-    enum rc rc = read_begin(ask, &read);
-
-    if (rc != RC_OK) {
-        return reply_rc(ask->req, rc);
-    }
-    rc = RC_NOT_FOUND;
-    if (read.account_id != 0) {
-        rc = store_tool_call_get(ask->store, read.account_id, ask->id,
-                                 ask->arena, &call);
-    }
-    read_end(ask);
-    return reply_text(ask, rc, call.arguments);
+    return reply_text(ask, find_arguments);
 }
 
 enum serve_then h_source_text(struct ask *ask)
 {
-    struct source source = {.body = ""};
-    struct read read;
-    enum rc rc = read_begin(ask, &read);
-
-    if (rc != RC_OK) {
-        return reply_rc(ask->req, rc);
-    }
-    rc = RC_NOT_FOUND;
-    if (read.account_id != 0) {
-        rc = store_source_get(ask->store, read.account_id, ask->id,
-                              SOURCE_WHOLE, ask->arena, &source);
-    }
-    read_end(ask);
-    return reply_text(ask, rc, source.body);
+    return reply_text(ask, find_passage);
 }

@@ -496,11 +496,14 @@ static enum rc skip_requests(struct store *st, const struct run *run,
     return rc;
 }
 
-static enum rc skip_tool_calls(struct store *st, const struct run *run,
-                               struct arena *a, enum effect_cause cause,
-                               int64_t now_ms)
+/* Those calls of the Run that the statement names, from one state into the
+ * other. */
+static enum rc move_tool_calls(struct store *st, const struct run *run,
+                               struct arena *a, enum stmt_id which,
+                               enum effect_state from,
+                               const struct tool_call *to, int64_t now_ms)
 {
-    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_PLANNED);
+    struct dbq *q = db_use(st->db, which);
     int64_t *ids = NULL;
     size_t n = 0;
     enum rc rc;
@@ -508,12 +511,10 @@ static enum rc skip_tool_calls(struct store *st, const struct run *run,
     db_bind_i64(q, ":run", run->id);
     rc = store_read_ids(q, a, &ids, &n);
     for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        struct tool_call t = {.id = ids[i],
-                              .state = EFFECT_SKIPPED,
-                              .cause = cause,
-                              .summary = ""};
+        struct tool_call t = *to;
 
-        rc = store_tool_call_move(st, run, &t, EFFECT_PLANNED, now_ms);
+        t.id = ids[i];
+        rc = store_tool_call_move(st, run, &t, from, now_ms);
     }
     return rc;
 }
@@ -529,7 +530,11 @@ enum rc store_effect_skip_planned(struct store *st, const struct run *run,
     }
     rc = skip_requests(st, run, a, cause, now_ms);
     if (rc == RC_OK) {
-        rc = skip_tool_calls(st, run, a, cause, now_ms);
+        rc = move_tool_calls(st, run, a, STMT_TOOL_CALL_PLANNED, EFFECT_PLANNED,
+                             &(struct tool_call){.state = EFFECT_SKIPPED,
+                                                 .cause = cause,
+                                                 .summary = ""},
+                             now_ms);
     }
     arena_free(a);
     return rc;
@@ -582,25 +587,6 @@ static enum rc close_requests(struct store *st, const struct run *run,
     return rc;
 }
 
-static enum rc close_tool_calls(struct store *st, const struct run *run,
-                                struct arena *a, int64_t now_ms)
-{
-    struct dbq *q = db_use(st->db, STMT_TOOL_CALL_SENT_OF_RUN);
-    int64_t *ids = NULL;
-    size_t n = 0;
-    enum rc rc;
-
-    db_bind_i64(q, ":run", run->id);
-    rc = store_read_ids(q, a, &ids, &n);
-    for (size_t i = 0; i < n && rc == RC_OK; i++) {
-        struct tool_call t = {
-            .id = ids[i], .state = EFFECT_UNKNOWN, .summary = ""};
-
-        rc = store_tool_call_move(st, run, &t, EFFECT_SENT, now_ms);
-    }
-    return rc;
-}
-
 enum rc store_run_close_sent(struct store *st, const struct run *run,
                              int64_t output_tokens, int64_t now_ms)
 {
@@ -612,7 +598,10 @@ enum rc store_run_close_sent(struct store *st, const struct run *run,
     }
     rc = close_requests(st, run, a, output_tokens, now_ms);
     if (rc == RC_OK) {
-        rc = close_tool_calls(st, run, a, now_ms);
+        rc = move_tool_calls(
+            st, run, a, STMT_TOOL_CALL_SENT_OF_RUN, EFFECT_SENT,
+            &(struct tool_call){.state = EFFECT_UNKNOWN, .summary = ""},
+            now_ms);
     }
     arena_free(a);
     return rc;
